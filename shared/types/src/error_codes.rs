@@ -1,0 +1,365 @@
+//! The registry of error codes: one row a code. `docs/errors.md` is printed from it.
+//!
+//! Codes are never reused or renamed. The public text of an error is the fixed sentence of its row.
+//!
+//! Source: AIP 1.0 §19.1, §25.2; `design.md` §8.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use crate::error::{ErrorCategory, ProtocolError};
+
+/// Everything that is fixed about one error code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ErrorRow {
+    /// The stable code.
+    pub code: &'static str,
+    /// The category, which tells a program what kind of failure this is.
+    pub category: ErrorCategory,
+    /// Whether the same request may succeed later. Never enough to retry: AIP 1.0 §19.2 has more conditions.
+    pub retryable: bool,
+    /// The HTTP status of the native binding.
+    pub http_status: u16,
+    /// The public sentence.
+    pub message: &'static str,
+    /// What causes it and what to change; for the documentation.
+    pub meaning: &'static str,
+}
+
+macro_rules! error_codes {
+    ( $( $variant:ident { $code:literal, $category:ident, $retryable:literal, $status:literal, $message:literal, $meaning:literal } )+ ) => {
+        /// A registered error code.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum ErrorCode {
+            $( #[doc = concat!("`", $code, "`: ", $meaning)] $variant, )+
+        }
+
+        impl ErrorCode {
+            /// All codes, in the order of the documentation.
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
+
+            /// What is fixed about this code.
+            #[must_use]
+            pub const fn row(self) -> ErrorRow {
+                match self {
+                    $( Self::$variant => ErrorRow {
+                        code: $code,
+                        category: ErrorCategory::$category,
+                        retryable: $retryable,
+                        http_status: $status,
+                        message: $message,
+                        meaning: $meaning,
+                    }, )+
+                }
+            }
+
+            /// The code with this text, or `None` if it is not ours.
+            #[must_use]
+            pub fn from_code(text: &str) -> Option<Self> {
+                match text { $($code => Some(Self::$variant),)+ _ => None }
+            }
+        }
+    };
+}
+
+error_codes! {
+    NotJson { "aip.envelope.not_json", Permanent, false, 400,
+        "The message is not well-formed UTF-8 JSON.",
+        "Send one JSON document in UTF-8, with nothing after it." }
+    TooLarge { "aip.envelope.too_large", Permanent, false, 413,
+        "The message is larger than this binding accepts.",
+        "An envelope has at most 1 MiB, a string 256 KiB, a document 100,000 values. Pass larger content by reference." }
+    TooDeep { "aip.envelope.too_deep", Permanent, false, 400,
+        "The message is nested too deeply.",
+        "Arrays and objects nest at most 64 levels." }
+    DuplicateMember { "aip.envelope.duplicate_member", Permanent, false, 400,
+        "An object has the same member twice.",
+        "Name each member of an object once; `details.pointer` says where." }
+    EnvelopeInvalid { "aip.envelope.invalid", Permanent, false, 400,
+        "The message violates its schema or a rule of the specification.",
+        "`details.pointer` is the JSON Pointer of the offending value, `details.rule` the rule it breaks." }
+    TypeMismatch { "aip.envelope.type_mismatch", Permanent, false, 400,
+        "The message type does not match the body.",
+        "`message_type` must be the type that the one member of `body` stands for (AIP 1.0 §6.1)." }
+    UnsupportedVersion { "aip.envelope.unsupported_version", Permanent, false, 400,
+        "The protocol version is not supported.",
+        "Send `aip_version` `1.0`." }
+    MessageUnsupported { "aip.message.unsupported", Permanent, false, 400,
+        "The message type is not supported here.",
+        "The type is not registered, or no service of this deployment answers it." }
+    AuthRequired { "aip.auth.required", Auth, false, 401,
+        "Authentication is required.",
+        "The request carries no credential that this binding accepts." }
+    TokenInvalid { "aip.auth.token_invalid", Auth, false, 401,
+        "The credential is not valid.",
+        "The token is unknown, expired, revoked or meant for somebody else." }
+    SignatureInvalid { "aip.auth.signature_invalid", Auth, false, 401,
+        "The signature does not verify.",
+        "Sign the canonical form of this very envelope with the key of the DID (AIP 1.0 §22.2)." }
+    DidUnbound { "aip.auth.did_unbound", Auth, false, 401,
+        "The signing identity is not bound to the sender.",
+        "The DID is not configured for the principal that the message claims." }
+    ActorMismatch { "aip.auth.actor_mismatch", Auth, false, 401,
+        "The claimed sender is not the authenticated one.",
+        "`from` must name the authenticated principal or be left out." }
+    TenantMismatch { "aip.auth.tenant_mismatch", Auth, false, 403,
+        "The tenant is not the one of the authenticated caller.",
+        "The credential belongs to another tenant than the one that the message names." }
+    ContextRefused { "aip.auth.context_refused", Auth, false, 401,
+        "The transport context is not acceptable.",
+        "A trusted header is missing, forged, or may not be set by this caller." }
+    ReplayWindow { "aip.replay.window", Auth, false, 401,
+        "The message is too old or lies in the future.",
+        "`sent_at` of a signed message is at most 300 s old and 30 s ahead; check the clock, then sign anew." }
+    ReplayDuplicate { "aip.replay.duplicate", Auth, false, 401,
+        "The signed message was received before.",
+        "Every signed message needs a message id of its own." }
+    CapabilityNotFound { "aip.capability.not_found", Permanent, false, 404,
+        "There is no such capability.",
+        "No admitted manifest has it, or the caller may not see it; both answer alike." }
+    InputInvalid { "aip.capability.input_invalid", Permanent, false, 400,
+        "The input violates the schema of the capability.",
+        "`details.pointer` is the JSON Pointer inside `input`, `details.rule` the rule it breaks." }
+    OutputInvalid { "aip.capability.output_invalid", Connector, false, 502,
+        "The handler returned a value that violates its own schema.",
+        "The provider of the capability must fix it; the effect may have happened." }
+    CapabilityUnavailable { "aip.capability.unavailable", Temporary, true, 503,
+        "The capability has no live handler.",
+        "The connector is gone or draining; it may come back." }
+    ModeUnsupported { "aip.action.mode_unsupported", Permanent, false, 400,
+        "The capability does not support this mode.",
+        "Choose a mode that the execution contract of the capability supports." }
+    TimeoutInvalid { "aip.action.timeout_invalid", Permanent, false, 400,
+        "The timeout is not valid.",
+        "`timeout_ms` must be greater than zero and within the bound of the deployment, or absent." }
+    InputNull { "aip.action.input_null", Permanent, false, 400,
+        "The input of an action must not be null.",
+        "Send the input that the schema of the capability describes; an empty object if it takes none." }
+    ActionIdConflict { "aip.action.id_conflict", Permanent, false, 409,
+        "The action id stands for another request.",
+        "The id was used with another input, key or capability. Make a new id." }
+    ActionNotFound { "aip.action.not_found", Permanent, false, 404,
+        "There is no such action.",
+        "It never existed, was removed, or the caller may not see it; all answer alike." }
+    ActionNotFinished { "aip.action.not_finished", Temporary, true, 503,
+        "The action has no result yet.",
+        "Ask again, with `wait_ms` to wait for the end." }
+    ActionExpired { "aip.action.expired", Permanent, false, 400,
+        "The action passed its deadline before it ended.",
+        "Send a new action with a longer `timeout_ms`, if the work is still wanted." }
+    ActionDeadLettered { "aip.action.dead_lettered", Permanent, false, 400,
+        "The action was given up after its last attempt.",
+        "The attempts are exhausted; an operator can tell why." }
+    OutcomeUnknown { "aip.action.outcome_unknown", Connector, false, 502,
+        "It is not known whether the action took effect.",
+        "Never repeat it blindly: read its status, reconcile it, or ask a person (AIP 1.0 §13.6)." }
+    KeyRequired { "aip.idempotency.key_required", Permanent, false, 400,
+        "The capability requires an idempotency key.",
+        "Send `idempotency_key` in the action." }
+    KeyUnsupported { "aip.idempotency.key_unsupported", Permanent, false, 400,
+        "The capability does not support idempotency keys.",
+        "Leave `idempotency_key` out." }
+    IdempotencyConflict { "aip.idempotency.conflict", Permanent, false, 409,
+        "The idempotency key is taken.",
+        "The contract of the capability refuses a second use of a key." }
+    IdempotencyInputMismatch { "aip.idempotency.input_mismatch", Permanent, false, 409,
+        "The idempotency key was used with another input.",
+        "Use a new key for a new input." }
+    ConnectorFailed { "aip.connector.failed", Connector, false, 502,
+        "The connector failed.",
+        "The external system or its handler reported a failure; `details` says what may be told." }
+    StaleFence { "aip.lease.stale_fence", Permanent, false, 409,
+        "The work was handed to somebody else.",
+        "A newer lease exists. Stop, and report nothing more for this attempt." }
+    LeaseHeld { "aip.lease.held", Temporary, true, 503,
+        "The work is held by somebody else.",
+        "Try again when the lease of the holder is over." }
+    StateNotAdmitted { "aip.state.not_admitted", Permanent, false, 409,
+        "The present state does not admit this.",
+        "Read the state and send what it admits." }
+    StateTerminal { "aip.state.terminal", Permanent, false, 409,
+        "The record has reached its end.",
+        "Nothing can change it any more." }
+    StateNotDue { "aip.state.not_due", Temporary, true, 503,
+        "The time for this has not come.",
+        "Try again when it is due." }
+    StateRepeated { "aip.state.repeated", Permanent, false, 409,
+        "This was already applied.",
+        "Nothing to do: the first one stands." }
+    QueryInvalid { "aip.query.invalid", Permanent, false, 400,
+        "The query is not valid.",
+        "`details.pointer` and `details.rule` say which selector, limit or wait to change." }
+    CursorInvalid { "aip.query.cursor_invalid", Permanent, false, 400,
+        "The cursor is not valid.",
+        "Use a cursor as it was given out, for the same query and by the same caller." }
+    ReceiptNotFound { "aip.receipt.not_found", Permanent, false, 404,
+        "There is no such receipt or chain.",
+        "It never existed, was removed, or the caller may not see it; all answer alike." }
+    ManifestRejected { "aip.manifest.rejected", Permanent, false, 400,
+        "The manifest was not admitted.",
+        "`details` lists every finding with its pointer and rule; nothing of it was made visible." }
+    CapabilityTaken { "aip.manifest.capability_taken", Permanent, false, 409,
+        "The capability id belongs to another connector.",
+        "Choose an id of your own." }
+    PolicyDenied { "aip.policy.denied", Policy, false, 403,
+        "Policy denies this request.",
+        "The caller is known but not permitted to do this." }
+    MediaUnsupported { "aip.media.unsupported", Permanent, false, 415,
+        "The media type is not supported.",
+        "Send `application/aip+json`, `application/json` or another `+json` type, in UTF-8." }
+    HttpNotFound { "aip.http.not_found", Permanent, false, 404,
+        "There is no such path.",
+        "See the documentation for the paths of this binding." }
+    HttpMethodNotAllowed { "aip.http.method_not_allowed", Permanent, false, 405,
+        "The path does not support this method.",
+        "The `Allow` header lists the methods." }
+    TransportUnavailable { "aip.transport.unavailable", Transport, true, 503,
+        "The delivery path is not available.",
+        "The message was not accepted for certain only if no state exists: read the status before sending it again." }
+    TransportTimeout { "aip.transport.timeout", Transport, true, 503,
+        "No answer came in time.",
+        "The action may go on: read its status before sending it again." }
+    TenantQueueFull { "aip.capacity.tenant_queue", Temporary, true, 429,
+        "Too much work of this tenant is queued.",
+        "Slow down and try again after `retry_after_ms`." }
+    JournalFull { "aip.capacity.journal", Temporary, true, 503,
+        "The deployment accepts no new work at present.",
+        "Storage is near its bound; what runs can still end. An operator must make room." }
+    RateLimited { "aip.capacity.rate_limited", Temporary, true, 429,
+        "Too many requests.",
+        "Slow down and try again after `retry_after_ms`." }
+    Internal { "aip.internal", Temporary, false, 503,
+        "Something went wrong inside.",
+        "A fault of this deployment; its log has the details under the correlation id." }
+}
+
+impl ErrorCode {
+    /// The stable text of the code.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        self.row().code
+    }
+
+    /// The protocol error of this code, ready to be sent.
+    #[must_use]
+    pub fn error(self) -> ProtocolError {
+        ProtocolError::from(self)
+    }
+}
+
+impl core::fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl From<ErrorCode> for ProtocolError {
+    fn from(code: ErrorCode) -> Self {
+        let row = code.row();
+        Self {
+            code: row.code.to_owned(),
+            message: row.message.to_owned(),
+            category: row.category,
+            retryable: Some(row.retryable),
+            retry_after_ms: None,
+            details: None,
+            source: None,
+        }
+    }
+}
+
+impl ProtocolError {
+    /// The same error with structured details. They reach the peer: nothing secret, nothing it may not see.
+    #[must_use]
+    pub fn with_details(self, details: Value) -> Self {
+        Self { details: Some(details), ..self }
+    }
+
+    /// The same error with the place and the rule that a received document breaks.
+    #[must_use]
+    pub fn with_finding(self, pointer: &str, rule: &str) -> Self {
+        self.with_details(serde_json::json!({ "pointer": pointer, "rule": rule }))
+    }
+
+    /// The same error with the milliseconds to wait before another try.
+    #[must_use]
+    pub fn with_retry_after_ms(self, ms: u64) -> Self {
+        Self { retry_after_ms: Some(ms), ..self }
+    }
+
+    /// The code, if it is one of ours.
+    #[must_use]
+    pub fn error_code(&self) -> Option<ErrorCode> {
+        ErrorCode::from_code(&self.code)
+    }
+}
+
+/// The HTTP status of a category whose code names no more specific one (AIP 1.0 §19.1).
+#[must_use]
+pub const fn http_status(category: ErrorCategory) -> u16 {
+    match category {
+        ErrorCategory::Temporary | ErrorCategory::Transport => 503,
+        ErrorCategory::Permanent => 400,
+        ErrorCategory::Auth => 401,
+        ErrorCategory::Policy => 403,
+        ErrorCategory::Economic => 402,
+        ErrorCategory::Connector => 502,
+    }
+}
+
+/// The text of `docs/errors.md`.
+#[must_use]
+pub fn docs() -> String {
+    let mut text = String::from(
+        "# Error codes\n\nGenerated from `aip_types::error_codes` by `cargo xtask generate`; do not edit. A program reads `code`, \
+         `category` and\n`retryable`; the message is for people and may change. `retryable` alone is no leave to retry (AIP 1.0 §19.2).\n\n\
+         | Code | Category | Retryable | HTTP | Message | What to do |\n| --- | --- | --- | --- | --- | --- |\n",
+    );
+    for code in ErrorCode::ALL {
+        let row = code.row();
+        let retryable = if row.retryable { "yes" } else { "no" };
+        let line = writeln!(
+            text,
+            "| `{}` | {} | {retryable} | {} | {} | {} |",
+            row.code, row.category, row.http_status, row.message, row.meaning
+        );
+        debug_assert!(line.is_ok(), "a string takes all that is written to it");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_is_unique_namespaced_and_found_by_its_text() {
+        for &code in ErrorCode::ALL {
+            let row = code.row();
+            assert!(
+                row.code.starts_with("aip.") && row.code.bytes().all(|b| b.is_ascii_lowercase() || b"._".contains(&b))
+            );
+            assert_eq!(ErrorCode::from_code(row.code), Some(code));
+            assert!(row.message.ends_with('.') && row.meaning.ends_with('.'));
+        }
+        assert_eq!(ErrorCode::from_code("aip.nothing"), None);
+    }
+
+    #[test]
+    fn a_specific_status_is_one_that_the_category_admits() {
+        for &code in ErrorCode::ALL {
+            let row = code.row();
+            let specific: &[u16] = match row.category {
+                ErrorCategory::Permanent => &[404, 405, 409, 410, 413, 415],
+                ErrorCategory::Temporary => &[429],
+                ErrorCategory::Auth => &[403],
+                ErrorCategory::Policy
+                | ErrorCategory::Economic
+                | ErrorCategory::Connector
+                | ErrorCategory::Transport => &[],
+            };
+            assert!(row.http_status == http_status(row.category) || specific.contains(&row.http_status), "{code}");
+        }
+    }
+}

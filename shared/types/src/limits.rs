@@ -1,0 +1,73 @@
+//! The bounds of everything, with their units. Configuration may lower them; nothing may pass them.
+//!
+//! Source: AIP 1.0 §16.4, §22.3, §22.8; `design.md` §10.
+
+/// Bytes of one envelope.
+pub const ENVELOPE_BYTES_MAX: usize = 1_048_576;
+/// Nesting of arrays and objects in one document; a scalar alone has depth 0.
+pub const DEPTH_MAX: usize = 64;
+/// Bytes of one string or member name, escapes resolved.
+pub const STRING_BYTES_MAX: usize = 262_144;
+/// Values in one document: scalars, arrays and objects.
+pub const NODES_MAX: usize = 100_000;
+
+/// Records in one page of a list (AIP 1.0 §16.4).
+pub const LIST_PAGE_MAX: u32 = 1_000;
+/// Records in one page when the request names no limit.
+pub const LIST_PAGE_DEFAULT: u32 = 50;
+/// Milliseconds that a query may wait (AIP 1.0 §16.4).
+pub const WAIT_MS_MAX: u64 = 30_000;
+
+/// Milliseconds that a signed message may be old (AIP 1.0 §22.3).
+pub const REPLAY_PAST_MS: u64 = 300_000;
+/// Milliseconds that a signed message may lie in the future (AIP 1.0 §22.3).
+pub const REPLAY_FUTURE_MS: u64 = 30_000;
+
+/// Entries of a delegation chain (AIP 1.0 §14.3).
+pub const DELEGATION_CHAIN_MAX: usize = 10;
+/// Milliseconds that an approval may stay open: 30 days.
+pub const APPROVAL_TTL_MS_MAX: u64 = 30 * 24 * 60 * 60 * 1_000;
+
+/// Bytes of one stored stream chunk.
+pub const CHUNK_BYTES_MAX: usize = 65_536;
+/// Bytes of a value that is kept in the record itself; larger ones go to the object store.
+pub const RECORD_INLINE_BYTES_MAX: usize = 65_536;
+/// Bytes of a record's state.
+pub const RECORD_STATE_BYTES_MAX: usize = 262_144;
+/// Message ids that a record remembers as its causes.
+pub const CAUSES_LEN_MAX: usize = 16;
+
+/// Bytes of a capability's input or output schema.
+pub const SCHEMA_BYTES_MAX: usize = 65_536;
+/// Values in a capability's input or output schema.
+pub const SCHEMA_NODES_MAX: usize = 2_000;
+
+/// Milliseconds of a lease.
+pub const LEASE_MS: u64 = 10_000;
+/// Milliseconds between two renewals of a lease.
+pub const LEASE_RENEW_MS: u64 = LEASE_MS / 3;
+/// Attempts of one action before it is dead-lettered.
+pub const ATTEMPTS_MAX: u32 = 16;
+/// Attempts to save one step against conflicting writers.
+pub const SAVE_ATTEMPTS_MAX: u32 = 16;
+/// Actions in flight in one scheduler process.
+pub const IN_FLIGHT_MAX: usize = 1_024;
+/// Queued actions of one tenant.
+pub const QUEUED_PER_TENANT_MAX: u64 = 10_000;
+
+/// Subscriptions of one WebSocket.
+pub const WEBSOCKET_SUBSCRIPTIONS_MAX: usize = 64;
+/// Server-sent event followers of one process.
+pub const SSE_FOLLOWERS_MAX: usize = 10_000;
+
+/// Bytes of a tenant id.
+pub const TENANT_ID_BYTES_MAX: usize = 64;
+/// Bytes of a record id that stands in a subject as it is.
+pub const RECORD_ID_BYTES_MAX: usize = 96;
+
+const _: () = assert!(STRING_BYTES_MAX < ENVELOPE_BYTES_MAX);
+const _: () = assert!(RECORD_INLINE_BYTES_MAX < RECORD_STATE_BYTES_MAX);
+const _: () = assert!(RECORD_STATE_BYTES_MAX < ENVELOPE_BYTES_MAX);
+const _: () = assert!(SCHEMA_BYTES_MAX < ENVELOPE_BYTES_MAX && SCHEMA_NODES_MAX < NODES_MAX);
+const _: () = assert!(LEASE_RENEW_MS * 2 < LEASE_MS);
+const _: () = assert!(LIST_PAGE_DEFAULT <= LIST_PAGE_MAX);
