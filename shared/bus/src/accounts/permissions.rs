@@ -1,0 +1,179 @@
+//! What each user may publish and subscribe.
+//!
+//! | call of the adapter (`nats`) | publish |
+//! |---|---|
+//! | `append` | the subject itself; the target of a schedule is published by the server |
+//! | `last`, `get` from the nearest; `page` | `$JS.API.DIRECT.GET.<stream>` |
+//! | `last`, `get` from the leader | `$JS.API.STREAM.MSG.GET.<stream>` |
+//! | `pull` | `$JS.API.CONSUMER.INFO.<stream>.<consumer>`, `$JS.API.CONSUMER.MSG.NEXT.<stream>.<consumer>` |
+//! | `ack`, `nak`, `progress`, `term` | `$JS.ACK.<stream>.<consumer>.>`, and `$JS.ACK.*.*.<stream>.<consumer>.>` in a domain or since 2.14 |
+//! | `watch` | `$JS.API.CONSUMER.CREATE.<stream>.*.<filter>`, `$JS.API.CONSUMER.MSG.NEXT.<stream>.*`, `$JS.API.CONSUMER.DELETE.<stream>.*` |
+//! | `topology::verify` | `$JS.API.STREAM.INFO.<stream>`, `$JS.API.CONSUMER.INFO.<stream>.<consumer>` |
+//! | `topology::bootstrap` | `$JS.API.STREAM.{INFO,CREATE,UPDATE}.<stream>`, `$JS.API.CONSUMER.{INFO,CREATE,DURABLE.CREATE}.<stream>.>` |
+//!
+//! All of them subscribe the user's own inbox prefix. Who reads a stream by direct or leader get reads all of it: the server
+//! cannot restrict the subject inside the request. Who may create a watch's consumer could have it push the bucket's values
+//! to any subject of the account, so that right stays with the bucket's only writer.
+
+use std::time::Duration;
+
+use crate::subjects::{
+    AIP_BLOBS, AIP_CHUNKS, AIP_JOURNAL, ConnectorName, KV_AIP_IDEMPOTENCY, KV_AIP_LEASES, KV_AIP_LIVENESS, KV_AIP_REGISTRY,
+    KV_AIP_REPLAY, Owner, Peer, Report, STREAMS, Tenant, control_all, lane_groups, liveness_all, owner_subjects, registry_all,
+    report_all, work_all,
+};
+
+use super::{ANSWER_WITHIN, ServiceUser, inbox_prefix};
+
+/// Replies to requests that came from another account.
+const FOREIGN_REPLIES: &str = "_R_.>";
+
+/// What a user may do; everything else is refused.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Permissions {
+    /// May publish these subjects.
+    pub publish: Vec<String>,
+    /// May not publish these, though [`Self::publish`] has them.
+    pub publish_not: Vec<String>,
+    /// May subscribe these subjects and what lies under them.
+    pub subscribe: Vec<String>,
+    /// May answer each request that reaches it once, within this time.
+    pub answer_within: Option<Duration>,
+}
+
+impl Permissions {
+    fn publish<S: Into<String>>(mut self, subjects: impl IntoIterator<Item = S>) -> Self {
+        self.publish.extend(subjects.into_iter().map(Into::into));
+        self
+    }
+
+    fn subscribe<S: Into<String>>(mut self, subjects: impl IntoIterator<Item = S>) -> Self {
+        self.subscribe.extend(subjects.into_iter().map(Into::into));
+        self
+    }
+
+    fn own_inbox(self, user: &str) -> Self {
+        self.subscribe([format!("{}.>", inbox_prefix(user))])
+    }
+
+    /// Answers to requests that came from users of account `AIP` and, with them, from other accounts.
+    fn answers(self, users: &[ServiceUser]) -> Self {
+        self.publish([FOREIGN_REPLIES]).publish(users.iter().map(|user| format!("{}.>", user.inbox_prefix())))
+    }
+
+    fn reads(self, streams: &[&str]) -> Self {
+        self.publish(streams.iter().flat_map(|stream| {
+            [
+                format!("$JS.API.STREAM.INFO.{stream}"),
+                format!("$JS.API.DIRECT.GET.{stream}"),
+                format!("$JS.API.STREAM.MSG.GET.{stream}"),
+            ]
+        }))
+    }
+
+    fn watches(self, stream: &str, filter: &str) -> Self {
+        self.publish([
+            format!("$JS.API.CONSUMER.CREATE.{stream}.*.{filter}"),
+            format!("$JS.API.CONSUMER.MSG.NEXT.{stream}.*"),
+            format!("$JS.API.CONSUMER.DELETE.{stream}.*"),
+        ])
+    }
+
+    fn lanes(self) -> Self {
+        self.publish(lane_groups().into_iter().flat_map(|lane| {
+            let (stream, consumer) = (lane.stream, lane.consumer);
+            [
+                format!("$JS.API.CONSUMER.INFO.{stream}.{consumer}"),
+                format!("$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}"),
+                format!("$JS.ACK.{stream}.{consumer}.>"),
+                format!("$JS.ACK.*.*.{stream}.{consumer}.>"),
+            ]
+        }))
+    }
+}
+
+/// What a user of account `AIP` may do.
+#[must_use]
+pub fn service_permissions(user: ServiceUser, peer: &Peer) -> Permissions {
+    let permissions = Permissions::default().own_inbox(user.as_str());
+    match user {
+        ServiceUser::Bootstrap => bootstrap(permissions),
+        ServiceUser::Admission => admission(permissions, peer),
+        ServiceUser::Scheduler => scheduler(permissions, peer),
+        ServiceUser::EdgeHttp => permissions.publish([peer.subjects()]).subscribe(["aipl.>"]),
+        ServiceUser::Observer => observer(permissions),
+    }
+}
+
+fn bootstrap(permissions: Permissions) -> Permissions {
+    permissions.publish(["$JS.API.INFO"]).publish(STREAMS.iter().flat_map(|stream| {
+        let name = stream.name;
+        [
+            format!("$JS.API.STREAM.INFO.{name}"),
+            format!("$JS.API.STREAM.CREATE.{name}"),
+            format!("$JS.API.STREAM.UPDATE.{name}"),
+            format!("$JS.API.CONSUMER.INFO.{name}.*"),
+            format!("$JS.API.CONSUMER.CREATE.{name}.>"),
+            format!("$JS.API.CONSUMER.DURABLE.CREATE.{name}.*"),
+        ]
+    }))
+}
+
+fn admission(permissions: Permissions, peer: &Peer) -> Permissions {
+    permissions
+        .publish(["aipj.*.action.*.*.queued", "aipb.*.*", "aipa.*.*"])
+        .publish(["$KV.AIP_IDEMPOTENCY.>", "$KV.AIP_REPLAY.>", "$KV.AIP_REGISTRY.>", "$KV.AIP_LIVENESS.>"])
+        .reads(&[AIP_JOURNAL, AIP_BLOBS, KV_AIP_IDEMPOTENCY, KV_AIP_REPLAY, KV_AIP_REGISTRY, KV_AIP_LIVENESS])
+        .watches(KV_AIP_REGISTRY, &registry_all())
+        .watches(KV_AIP_LIVENESS, &liveness_all())
+        .answers(&[ServiceUser::EdgeHttp])
+        .subscribe(owner_subjects(peer, &Owner::Admission.messages()))
+        .subscribe([Report::Register, Report::Alive].map(report_all))
+        .subscribe(["aipl.>"])
+}
+
+fn scheduler(permissions: Permissions, peer: &Peer) -> Permissions {
+    let mut permissions = permissions
+        .publish(["aipj.*.action.*.*.*", "aipk.*.*.*.*", "aipt.*.action.*.*.*.*", "aipb.*.*", "aipa.*.*", "aipq.*.*"])
+        .publish(["$KV.AIP_LEASES.>", "$KV.AIP_REPLAY.>"])
+        .publish(["aips.*.*", "aipw.*.*", "aipx.*.*"])
+        .reads(&[AIP_JOURNAL, AIP_CHUNKS, AIP_BLOBS, KV_AIP_LEASES, KV_AIP_REPLAY])
+        .lanes()
+        .answers(&[ServiceUser::EdgeHttp, ServiceUser::Admission])
+        .subscribe(owner_subjects(peer, &Owner::Scheduler.messages()))
+        .subscribe([Report::Begin, Report::Chunk, Report::Result, Report::Heartbeat].map(report_all))
+        .subscribe(["aipl.>"]);
+    permissions.publish_not.push("aipj.*.action.*.*.queued".to_owned());
+    permissions
+}
+
+fn observer(permissions: Permissions) -> Permissions {
+    permissions.publish([
+        "$JS.API.INFO",
+        "$JS.API.STREAM.NAMES",
+        "$JS.API.STREAM.LIST",
+        "$JS.API.STREAM.INFO.*",
+        "$JS.API.CONSUMER.NAMES.*",
+        "$JS.API.CONSUMER.LIST.*",
+        "$JS.API.CONSUMER.INFO.*.*",
+        "$SYS.REQ.ACCOUNT.PING.STATZ",
+        "$SYS.REQ.ACCOUNT.PING.CONNZ",
+    ])
+}
+
+/// What a tenant's user may do, in the tenant's account.
+#[must_use]
+pub fn tenant_permissions(_tenant: &Tenant, peer: &Peer) -> Permissions {
+    Permissions::default().publish([peer.subjects()]).subscribe(["_INBOX.>".to_owned(), peer.streams()])
+}
+
+/// What a connector's user may do, in the connector's account.
+#[must_use]
+pub fn connector_permissions(connector: &ConnectorName) -> Permissions {
+    let mut permissions = Permissions::default()
+        .own_inbox(connector.as_str())
+        .publish([format!("aipr.{connector}.*")])
+        .subscribe([work_all(connector), control_all(connector)]);
+    permissions.answer_within = Some(ANSWER_WITHIN);
+    permissions
+}
