@@ -1,6 +1,7 @@
 //! Actions, their acknowledgement, chunks, result, cancel and heartbeats.
 //!
 //! Source: AIP 1.0 §11.
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -17,55 +18,55 @@ use crate::time::Timestamp;
 use crate::transaction::ActionTransaction;
 use crate::wire::wire_enum;
 
-/// Action.
+/// A request to run one capability.
 ///
-/// Source: AIP 1.0 §11.
+/// Source: AIP 1.0 §11.1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Action {
-    /// Id.
+    /// Names this action.
     pub id: ActionId,
-    /// Capability id.
+    /// The capability.
     pub capability_id: CapabilityId,
-    /// Spec 11.1 forbids null, schema does not.
+    /// The input, as the schema of the capability describes it; never null.
     pub input: Value,
-    /// Mode.
+    /// How the caller wants the result; absent, the contract decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<ActionMode>,
-    /// Idempotency key.
+    /// The key that makes repeats recognisable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
-    /// Timeout ms.
+    /// Milliseconds from admission to the deadline; greater than zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
-    /// Conversation.
+    /// The conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<Conversation>,
-    /// Memory context.
+    /// Memory that the caller passes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_context: Option<Value>,
-    /// Delegation chain.
+    /// How the authority came here; at most ten hops.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub delegation_chain: Vec<DelegationEntry>,
-    /// Federation.
+    /// The way across trust domains.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub federation: Option<FederationContext>,
-    /// Callback.
+    /// Where to report the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub callback: Option<Callback>,
-    /// Observability.
+    /// Trace identifiers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observability: Option<ObservabilityContext>,
-    /// Compliance.
+    /// Compliance labels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compliance: Option<ComplianceContext>,
-    /// Identity.
+    /// On whose account, as claimed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<IdentityContext>,
-    /// Approval.
+    /// A decision that was already taken; it must be `approved`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<ApprovalDecision>,
-    /// Transaction.
+    /// The part that the action plays in a transaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transaction: Option<ActionTransaction>,
 }
@@ -96,28 +97,28 @@ impl Action {
 }
 
 wire_enum! {
-    /// Action mode.
+    /// How the caller wants the result.
     ///
-    /// Source: AIP 1.0 §11.
+    /// Source: AIP 1.0 §11.1.
     pub enum ActionMode {
-        /// `sync`.
+        /// As the answer.
         Sync => "sync",
-        /// `async`.
+        /// Later; the answer is an acknowledgement.
         Async => "async",
-        /// `streaming`.
+        /// Piece by piece.
         Streaming => "streaming",
     }
 }
 
-/// Federation context.
+/// The way of a request across trust domains.
 ///
-/// Source: AIP 1.0 §11.
+/// Source: AIP 1.0 §14.2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FederationContext {
-    /// Trust domain.
+    /// The trust domain of origin.
     pub trust_domain: String,
-    /// Hops.
+    /// The domains passed so far.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hops: Vec<String>,
 }
@@ -130,57 +131,57 @@ impl FederationContext {
     }
 }
 
-/// Observability context.
+/// Trace identifiers of the caller.
 ///
-/// Source: AIP 1.0 §11.
+/// Source: AIP 1.0 §11.1.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ObservabilityContext {
-    /// Trace id.
+    /// The trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace_id: Option<String>,
-    /// Span id.
+    /// The span.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub span_id: Option<String>,
-    /// Fields.
+    /// Further trace fields.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fields: Option<Value>,
 }
 
-/// Compliance context.
+/// Compliance labels of the caller.
 ///
-/// Source: AIP 1.0 §11.
+/// Source: AIP 1.0 §11.1.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ComplianceContext {
-    /// Regimes.
+    /// Regimes that apply.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub regimes: Vec<String>,
-    /// Free label, not DataSensitivity.
+    /// A free label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_classification: Option<String>,
-    /// Metadata.
+    /// Free metadata.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Value>,
 }
 
-/// Ack.
+/// The first answer to an action that is not answered by its result.
 ///
-/// Source: AIP 1.0 §11.
+/// Source: AIP 1.0 §11.4.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ack {
-    /// Action id.
+    /// The action.
     pub action_id: ActionId,
-    /// Status.
+    /// What became of the action.
     pub status: AckStatus,
-    /// Reason.
+    /// Why, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Retry after ms.
+    /// Milliseconds to wait before another try.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
-    /// Queue.
+    /// Queue metadata.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Value>,
 }
@@ -194,39 +195,39 @@ impl Ack {
 }
 
 wire_enum! {
-    /// Ack status.
+    /// What became of an action at admission.
     ///
-    /// Source: AIP 1.0 §11.
+    /// Source: AIP 1.0 §11.4.
     pub enum AckStatus {
-        /// `accepted`.
+        /// It was taken and may already run.
         Accepted => "accepted",
-        /// `rejected`.
+        /// It was not taken.
         Rejected => "rejected",
-        /// `queued`.
+        /// It was taken and waits.
         Queued => "queued",
-        /// `streaming`.
+        /// It was taken and streams.
         Streaming => "streaming",
-        /// `cached`.
+        /// It is a repeat; the original result stands.
         Cached => "cached",
     }
 }
 
-/// Stream chunk.
+/// One piece of the stream of an action.
 ///
-/// Source: AIP 1.0 §11.
+/// Source: AIP 1.0 §11.6.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StreamChunk {
-    /// Action id.
+    /// The action.
     pub action_id: ActionId,
-    /// Sequence.
+    /// The place in the stream, ascending; never used again for other content.
     pub sequence: u64,
-    /// Kind.
+    /// What kind it is.
     pub kind: StreamChunkKind,
-    /// Data.
+    /// Free structured data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
-    /// Part.
+    /// A piece of content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<MessagePart>,
 }
@@ -240,55 +241,55 @@ impl StreamChunk {
 }
 
 wire_enum! {
-    /// Stream chunk kind.
+    /// What a chunk carries.
     ///
-    /// Source: AIP 1.0 §11.
+    /// Source: AIP 1.0 §11.6.
     pub enum StreamChunkKind {
-        /// `data`.
+        /// A piece of the output.
         Data => "data",
-        /// `progress`.
+        /// How far it is.
         Progress => "progress",
-        /// `tool`.
+        /// The use of a tool.
         Tool => "tool",
-        /// `thought`.
+        /// A thought of an agent.
         Thought => "thought",
-        /// `preview`.
+        /// A preview of the output.
         Preview => "preview",
-        /// `pending_approval`.
+        /// It waits for an approval.
         PendingApproval => "pending_approval",
-        /// `error`.
+        /// It failed.
         Error => "error",
-        /// `done`.
+        /// Nothing more comes.
         Done => "done",
     }
 }
 
-/// Action result.
+/// The end of an action.
 ///
-/// Source: AIP 1.0 §11.
+/// Source: AIP 1.0 §11.7.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ActionResult {
-    /// Action id.
+    /// The action.
     pub action_id: ActionId,
-    /// Status.
+    /// Where it stands.
     pub status: ActionResultStatus,
-    /// Output.
+    /// The output, as the schema of the capability describes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
-    /// Array, despite the singular name.
+    /// Content for people; an array, despite its name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub message: Vec<MessagePart>,
-    /// Memory update.
+    /// Memory that the caller should keep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_update: Option<Value>,
-    /// Usage.
+    /// What it consumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// Receipt.
+    /// The receipt of the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipt: Option<ReceiptRef>,
-    /// Error.
+    /// The failure; needed when the status is `failed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ProtocolError>,
 }
@@ -311,52 +312,52 @@ impl ActionResult {
 }
 
 wire_enum! {
-    /// Action result status.
+    /// How an action ended.
     ///
-    /// Source: AIP 1.0 §11.
+    /// Source: AIP 1.0 §11.7.
     pub enum ActionResultStatus {
-        /// `completed`.
+        /// It was done.
         Completed => "completed",
-        /// `failed`.
+        /// It failed; there is an error.
         Failed => "failed",
-        /// `cancelled`.
+        /// It was stopped.
         Cancelled => "cancelled",
-        /// `pending_approval`.
+        /// It waits for an approval.
         PendingApproval => "pending_approval",
-        /// `requires_human`.
+        /// It waits for a person.
         RequiresHuman => "requires_human",
     }
 }
 
-/// Usage.
+/// What an action consumed.
 ///
-/// Source: AIP 1.0 §11.
+/// Source: AIP 1.0 §11.7.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Usage {
-    /// Tokens.
+    /// Tokens used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Value>,
-    /// Tools.
+    /// Tools used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Value>,
-    /// Latency ms.
+    /// Milliseconds from start to end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<u64>,
-    /// Cost.
+    /// What it costs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Value>,
 }
 
-/// Cancel.
+/// Asks to stop an action or all work of a session.
 ///
-/// Source: AIP 1.0 §11.
+/// Source: AIP 1.0 §11.8.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cancel {
-    /// Target.
+    /// What it is aimed at.
     pub target: CancelTarget,
-    /// Reason.
+    /// Why, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -381,18 +382,18 @@ pub enum CancelTarget {
     Session(SessionId),
 }
 
-/// Heartbeat.
+/// A sign of life.
 ///
-/// Source: AIP 1.0 §11.
+/// Source: AIP 1.0 §11.9.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Heartbeat {
-    /// Sequence.
+    /// A number that the answer echoes.
     pub sequence: u64,
-    /// Free text.
+    /// A free label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
-    /// A percentage; no bounds in the schema.
+    /// Progress in percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<f64>,
 }
@@ -405,14 +406,14 @@ impl Heartbeat {
     }
 }
 
-/// Heartbeat ack.
+/// The echo of a heartbeat.
 ///
-/// Source: AIP 1.0 §11.
+/// Source: AIP 1.0 §11.9.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HeartbeatAck {
-    /// Echoes the heartbeat's value.
+    /// The number of the heartbeat.
     pub sequence: u64,
-    /// Received at.
+    /// When the heartbeat arrived.
     pub received_at: Timestamp,
 }

@@ -1,6 +1,7 @@
 //! Approval requests, decisions and the queries that read them.
 //!
 //! Source: AIP 1.0 §12.
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -13,88 +14,88 @@ use crate::time::Timestamp;
 use crate::transaction::ActionTransaction;
 use crate::wire::wire_enum;
 
-/// Approval request.
+/// Asks for a decision before a governed action may run.
 ///
-/// Source: AIP 1.0 §12.
+/// Source: AIP 1.0 §12.2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ApprovalRequest {
-    /// Id.
+    /// The id.
     pub id: ApprovalId,
-    /// Action id.
+    /// The action.
     pub action_id: ActionId,
-    /// Capability id.
+    /// The capability.
     pub capability_id: CapabilityId,
-    /// Requester.
+    /// Who asked.
     pub requester: Principal,
-    /// Subject.
+    /// Who or what the approval is about.
     pub subject: Principal,
-    /// Approver selector.
+    /// Who may approve.
     pub approver_selector: ApproverSelector,
-    /// Reason.
+    /// Why, for people.
     pub reason: String,
-    /// Evidence.
+    /// The evidence, by reference.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<EvidenceArtifact>,
-    /// Expires at.
+    /// The instant after which it no longer holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    /// Policy decision id.
+    /// The policy decision that asked for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy_decision_id: Option<String>,
-    /// Identity.
+    /// On whose account.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<IdentityContext>,
-    /// Policy snapshot.
+    /// The policy as it stood when the request was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy_snapshot: Option<ApprovalPolicy>,
-    /// SHA-256 over canonical policy + governed subject.
+    /// SHA-256 of the canonical policy and what it governs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy_hash: Option<String>,
-    /// Operator.
+    /// Who would operate the action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operator: Option<Principal>,
-    /// Risk.
+    /// How risky it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<RiskLevel>,
-    /// Governed value.
+    /// The amount that limits of authority are compared with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub governed_value: Option<u64>,
 }
 
-/// Approval decision.
+/// A decision about an approval request. Its approver is a claim until it is authenticated.
 ///
-/// Source: AIP 1.0 §12.
+/// Source: AIP 1.0 §12.4.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ApprovalDecision {
-    /// Approval id.
+    /// The approval.
     pub approval_id: ApprovalId,
-    /// Decision.
+    /// What was decided.
     pub decision: ApprovalDecisionKind,
-    /// Claimed approver.
+    /// Who decided, as claimed.
     pub approver: Principal,
-    /// Decided at.
+    /// When the decision was made.
     pub decided_at: Timestamp,
-    /// Reason.
+    /// Why, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Constraints.
+    /// Conditions under which it holds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub constraints: Vec<ApprovalConstraint>,
-    /// Evidence.
+    /// The evidence, by reference.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<EvidenceArtifact>,
-    /// Replay key.
+    /// Makes a repeat recognisable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision_id: Option<String>,
-    /// Policy hash.
+    /// SHA-256 of the canonical policy and what it governs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy_hash: Option<String>,
-    /// Authority path.
+    /// How the approver came by the authority.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub authority_path: Vec<String>,
-    /// For `revoked`.
+    /// The decision that is revoked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_decision_id: Option<String>,
 }
@@ -125,73 +126,73 @@ impl ApprovalDecision {
 }
 
 wire_enum! {
-    /// Approval decision kind.
+    /// What was decided.
     ///
-    /// Source: AIP 1.0 §12.
+    /// Source: AIP 1.0 §12.4.
     pub enum ApprovalDecisionKind {
-        /// `approved`.
+        /// It may run.
         Approved => "approved",
-        /// `denied`.
+        /// It may not run.
         Denied => "denied",
-        /// `expired`.
+        /// Nobody decided in time.
         Expired => "expired",
-        /// `revoked`.
+        /// An earlier decision no longer holds.
         Revoked => "revoked",
     }
 }
 
-/// Approval constraint.
+/// A condition under which an approval holds.
 ///
-/// Source: AIP 1.0 §12.
+/// Source: AIP 1.0 §12.4.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ApprovalConstraint {
-    /// Field.
+    /// The member of the input that is bound.
     pub field: String,
-    /// Free label such as lte, eq, matches.
+    /// A free label such as `lte` or `eq`.
     pub operator: String,
-    /// Value.
+    /// The bound.
     pub value: Value,
 }
 
-/// Evidence artifact.
+/// A piece of evidence, by reference.
 ///
-/// Source: AIP 1.0 §12.
+/// Source: AIP 1.0 §12.3.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EvidenceArtifact {
-    /// Id.
+    /// The id.
     pub id: String,
-    /// Free label.
+    /// A free label.
     pub kind: String,
-    /// Uri.
+    /// Where it can be fetched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uri: Option<String>,
-    /// Hash.
+    /// SHA-256, lowercase hex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
-    /// Redacted.
+    /// Whether something was left out.
     pub redacted: bool,
 }
 
-/// Approval query request.
+/// Asks for one approval.
 ///
-/// Source: AIP 1.0 §12.
+/// Source: AIP 1.0 §16.6.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ApprovalQueryRequest {
-    /// Approval id.
+    /// The approval.
     pub approval_id: ApprovalId,
-    /// Tenant id.
+    /// The tenant; must be one that the caller may ask about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<String>,
-    /// Include action status.
+    /// Whether to add the state of the action.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub include_action_status: bool,
-    /// Include receipts.
+    /// Whether to add the receipt chain.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub include_receipts: bool,
-    /// Sensitive export switch.
+    /// Whether to add the governed content: a sensitive export.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub include_evidence_payload: bool,
 }
@@ -210,84 +211,84 @@ impl ApprovalQueryRequest {
     }
 }
 
-/// Approval list request.
+/// Asks for the approvals that the filters select.
 ///
-/// Source: AIP 1.0 §12.
+/// Source: AIP 1.0 §16.6.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ApprovalListRequest {
-    /// Free label, not an enum.
+    /// Only approvals with this status, a free label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
-    /// Id, not Principal.
+    /// Who approves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approver: Option<PrincipalId>,
-    /// Id, not Principal.
+    /// Who asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requester: Option<PrincipalId>,
-    /// Tenant id.
+    /// The tenant; must be one that the caller may ask about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<String>,
-    /// Cursor.
+    /// Opaque place in the sequence: in a request where to go on, in an answer where the next page begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// Limit.
+    /// Records in one page, 1 to 1000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
-    /// Include action status.
+    /// Whether to add the state of the action.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub include_action_status: bool,
-    /// Include receipts.
+    /// Whether to add the receipt chain.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub include_receipts: bool,
 }
 
-/// Approval record view.
+/// An approval as a reader may see it.
 ///
-/// Source: AIP 1.0 §12.
+/// Source: AIP 1.0 §16.6.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ApprovalRecordView {
-    /// Request.
+    /// The request.
     pub request: ApprovalRequest,
-    /// Decision.
+    /// The decision, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<ApprovalDecision>,
-    /// Free label, not an enum.
+    /// Where it stands, a free label.
     pub status: String,
-    /// Action status.
+    /// Where the action stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action_status: Option<ActionStatus>,
-    /// Receipt chain.
+    /// The evidence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipt_chain: Option<ReceiptChain>,
-    /// Evidence payload.
+    /// The governed content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence_payload: Option<ApprovalEvidencePayload>,
-    /// Created at.
+    /// When the record was made.
     pub created_at: Timestamp,
-    /// Updated at.
+    /// When the record last changed.
     pub updated_at: Timestamp,
 }
 
-/// Approval evidence payload.
+/// The governed content itself; given out only on explicit request and with its own authority.
 ///
-/// Source: AIP 1.0 §12.
+/// Source: AIP 1.0 §16.6.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ApprovalEvidencePayload {
-    /// Action id.
+    /// The action.
     pub action_id: ActionId,
-    /// Capability id.
+    /// The capability.
     pub capability_id: CapabilityId,
     /// SHA-256 over capability, input and transaction.
     pub input_hash: String,
-    /// Input.
+    /// The governed input.
     pub input: Value,
-    /// Transaction.
+    /// The part that the action plays in a transaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transaction: Option<ActionTransaction>,
-    /// Identity.
+    /// On whose account.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<IdentityContext>,
 }
@@ -300,15 +301,15 @@ impl ApprovalEvidencePayload {
     }
 }
 
-/// Approval list.
+/// One page of approvals.
 ///
-/// Source: AIP 1.0 §12.
+/// Source: AIP 1.0 §16.6.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ApprovalList {
-    /// Approvals.
+    /// The approvals.
     pub approvals: Vec<ApprovalRecordView>,
-    /// Cursor.
+    /// Opaque place in the sequence: in a request where to go on, in an answer where the next page begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
 }

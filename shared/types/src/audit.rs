@@ -1,6 +1,7 @@
 //! Audit events and economic settlement.
 //!
 //! Source: AIP 1.0 §18.3.
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -9,81 +10,81 @@ use crate::principal::{IdentityContext, Principal};
 use crate::receipt::ReceiptChain;
 use crate::time::Timestamp;
 
-/// Audit event.
+/// One entry of the audit log.
 ///
 /// Source: AIP 1.0 §18.3.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AuditEvent {
-    /// Plain string, not EventId.
+    /// The id.
     pub id: String,
-    /// Actor.
+    /// Who did it.
     pub actor: Principal,
-    /// Identity.
+    /// On whose account.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<IdentityContext>,
-    /// Audit label, not an Action.
+    /// What was done.
     pub action: String,
-    /// Occurred at.
+    /// When it happened.
     pub occurred_at: Timestamp,
-    /// Data.
+    /// Free structured data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
 }
 
-/// Audit query request.
+/// Asks for audit events that the filters select.
 ///
-/// Source: AIP 1.0 §18.3.
+/// Source: AIP 1.0 §16.7.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AuditQueryRequest {
-    /// Action id.
+    /// The action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action_id: Option<ActionId>,
-    /// Session id.
+    /// The session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
-    /// Principal id.
+    /// The principal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub principal_id: Option<PrincipalId>,
-    /// Transaction id.
+    /// The transaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transaction_id: Option<TransactionId>,
-    /// Tenant id.
+    /// The tenant; must be one that the caller may ask about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<String>,
-    /// Inclusive lower bound.
+    /// Not before this instant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Timestamp>,
-    /// Inclusive upper bound.
+    /// Not after this instant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Timestamp>,
-    /// Cursor.
+    /// Opaque place in the sequence: in a request where to go on, in an answer where the next page begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// Limit.
+    /// Records in one page, 1 to 1000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
-    /// Include receipts.
+    /// Whether to add the receipt chain.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub include_receipts: bool,
-    /// Evidence-export switch.
+    /// Whether the answer is meant to leave the system: a sensitive export.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub export: bool,
 }
 
-/// Audit query result.
+/// One page of audit events.
 ///
-/// Source: AIP 1.0 §18.3.
+/// Source: AIP 1.0 §16.7.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AuditQueryResult {
-    /// Events.
+    /// The events, in order.
     pub events: Vec<AuditEvent>,
-    /// Receipt chains.
+    /// The evidence.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub receipt_chains: Vec<ReceiptChain>,
-    /// Cursor.
+    /// Opaque place in the sequence: in a request where to go on, in an answer where the next page begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
 }
@@ -96,17 +97,17 @@ impl AuditQueryResult {
     }
 }
 
-/// Batch settlement.
+/// Settlement records in one batch.
 ///
-/// Source: AIP 1.0 §18.3.
+/// Source: AIP 1.0 §18.4.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BatchSettlement {
-    /// Id.
+    /// The id.
     pub id: String,
-    /// Free label.
+    /// The economic model.
     pub model: String,
-    /// Records.
+    /// The records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub records: Vec<Value>,
 }

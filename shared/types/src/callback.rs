@@ -1,6 +1,7 @@
 //! Callback targets and deliveries.
 //!
 //! Source: AIP 1.0 §17.
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -9,17 +10,17 @@ use crate::receipt::ReceiptChain;
 use crate::time::Timestamp;
 use crate::wire::wire_enum;
 
-/// Callback.
+/// Where to report the end of an action.
 ///
-/// Source: AIP 1.0 §17.
+/// Source: AIP 1.0 §17.1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Callback {
-    /// Profile.
+    /// The profile to use.
     pub profile: ProfileId,
-    /// URI or subject.
+    /// A URI or a subject.
     pub target: String,
-    /// Metadata.
+    /// Free metadata.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Value>,
 }
@@ -32,18 +33,18 @@ impl Callback {
     }
 }
 
-/// Callback delivery query request.
+/// Asks for one delivery.
 ///
-/// Source: AIP 1.0 §17.
+/// Source: AIP 1.0 §17.3.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CallbackDeliveryQueryRequest {
-    /// Delivery id.
+    /// The delivery; the same over all its attempts.
     pub delivery_id: String,
-    /// Tenant id.
+    /// The tenant; must be one that the caller may ask about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<String>,
-    /// Include receipts.
+    /// Whether to add the receipt chain.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub include_receipts: bool,
 }
@@ -56,153 +57,153 @@ impl CallbackDeliveryQueryRequest {
     }
 }
 
-/// Callback delivery list request.
+/// Asks for the deliveries that the filters select.
 ///
-/// Source: AIP 1.0 §17.
+/// Source: AIP 1.0 §17.3.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CallbackDeliveryListRequest {
-    /// Action id.
+    /// The action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action_id: Option<ActionId>,
-    /// Status.
+    /// Where it stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<CallbackDeliveryStatus>,
-    /// Profile.
+    /// Only deliveries of this profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<ProfileId>,
-    /// Target.
+    /// Only deliveries to this target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// Tenant id.
+    /// The tenant; must be one that the caller may ask about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<String>,
-    /// Cursor.
+    /// Opaque place in the sequence: in a request where to go on, in an answer where the next page begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// Limit.
+    /// Records in one page, 1 to 1000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
-    /// Include receipts.
+    /// Whether to add the receipt chain.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub include_receipts: bool,
 }
 
 wire_enum! {
-    /// Callback delivery status.
+    /// Where a delivery stands.
     ///
-    /// Source: AIP 1.0 §17.
+    /// Source: AIP 1.0 §17.3.
     pub enum CallbackDeliveryStatus {
-        /// `pending`.
+        /// It waits for its next attempt.
         Pending => "pending",
-        /// `running`.
+        /// An attempt is being made.
         Running => "running",
-        /// `delivered`.
+        /// It arrived.
         Delivered => "delivered",
-        /// `failed`.
+        /// The last attempt failed.
         Failed => "failed",
-        /// `dead_lettered`.
+        /// It was given up.
         DeadLettered => "dead_lettered",
     }
 }
 
-/// Callback delivery record.
+/// A delivery as a reader may see it.
 ///
-/// Source: AIP 1.0 §17.
+/// Source: AIP 1.0 §17.3.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CallbackDeliveryRecord {
-    /// Delivery id.
+    /// The delivery; the same over all its attempts.
     pub delivery_id: String,
-    /// Policy.
+    /// How it is delivered.
     pub policy: CallbackDeliveryPolicy,
-    /// Message id.
+    /// The delivered message.
     pub message_id: MessageId,
-    /// Plain string, not the MessageType enum.
+    /// The type of the delivered message.
     pub message_type: String,
-    /// Action id.
+    /// The action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action_id: Option<ActionId>,
-    /// Session id.
+    /// The session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
-    /// Correlation id.
+    /// Ties the messages of one piece of work together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correlation_id: Option<CorrelationId>,
-    /// Tenant id.
+    /// The tenant; must be one that the caller may ask about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<String>,
-    /// Status.
+    /// Where it stands.
     pub status: CallbackDeliveryStatus,
-    /// Attempts.
+    /// The attempts so far.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attempts: Vec<CallbackDeliveryAttempt>,
-    /// Next attempt at.
+    /// When the next attempt is due.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_attempt_at: Option<Timestamp>,
-    /// Leased by.
+    /// The worker that holds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leased_by: Option<String>,
-    /// Lease expires at.
+    /// When the lease of the worker ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_expires_at: Option<Timestamp>,
-    /// Last error.
+    /// Why the last attempt failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
-    /// Dead letter reason.
+    /// Why it was given up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dead_letter_reason: Option<String>,
-    /// Receipt chain.
+    /// The evidence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipt_chain: Option<ReceiptChain>,
-    /// Created at.
+    /// When the record was made.
     pub created_at: Timestamp,
-    /// Updated at.
+    /// When the record last changed.
     pub updated_at: Timestamp,
-    /// Completed at.
+    /// When the end was reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<Timestamp>,
 }
 
-/// Callback delivery policy.
+/// How a callback is delivered.
 ///
-/// Source: AIP 1.0 §17.
+/// Source: AIP 1.0 §17.2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CallbackDeliveryPolicy {
-    /// Delivery id.
+    /// The delivery; the same over all its attempts.
     pub delivery_id: String,
-    /// Target.
+    /// Where to deliver.
     pub target: Callback,
-    /// Max attempts.
+    /// Attempts before it is given up.
     pub max_attempts: u32,
-    /// Per attempt.
+    /// Milliseconds for one attempt.
     pub timeout_ms: u64,
-    /// One delay per retry.
+    /// Milliseconds before each retry, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub retry_backoff_ms: Vec<u64>,
-    /// Idempotency key.
+    /// The key that makes repeats recognisable.
     pub idempotency_key: String,
-    /// Sign payload.
+    /// Whether the payload is signed.
     pub sign_payload: bool,
-    /// Terminal only.
+    /// Whether only the end is reported.
     pub terminal_only: bool,
 }
 
-/// Callback delivery attempt.
+/// One attempt of a delivery.
 ///
-/// Source: AIP 1.0 §17.
+/// Source: AIP 1.0 §17.3.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CallbackDeliveryAttempt {
-    /// Counted from 1; schema still allows 0.
+    /// The number of the attempt, from one.
     pub attempt: u32,
-    /// Started at.
+    /// When the work began.
     pub started_at: Timestamp,
-    /// Finished at.
+    /// When the attempt ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<Timestamp>,
-    /// Error.
+    /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -215,15 +216,15 @@ impl CallbackDeliveryAttempt {
     }
 }
 
-/// Callback delivery list.
+/// One page of deliveries.
 ///
-/// Source: AIP 1.0 §17.
+/// Source: AIP 1.0 §17.3.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CallbackDeliveryList {
-    /// Deliveries.
+    /// The deliveries.
     pub deliveries: Vec<CallbackDeliveryRecord>,
-    /// Cursor.
+    /// Opaque place in the sequence: in a request where to go on, in an answer where the next page begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
 }

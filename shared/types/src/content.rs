@@ -1,44 +1,45 @@
 //! Message parts: the content of results and channel messages.
 //!
 //! Source: AIP 1.0 §15.2.
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::wire::tagged_union;
 
 tagged_union! {
-    /// Message part.
+    /// One piece of content. The member `type` names the variant.
     ///
     /// Source: AIP 1.0 §15.2.
     pub enum MessagePart by "type" {
-        /// `text`.
+        /// Text.
         Text(TextPart) => "text",
-        /// `image`.
+        /// A picture.
         Image(ImagePart) => "image",
-        /// `file`.
+        /// A file.
         File(FilePart) => "file",
-        /// `audio`.
+        /// A sound.
         Audio(AudioPart) => "audio",
-        /// `form`.
+        /// A form.
         Form(FormPart) => "form",
-        /// `card`.
+        /// A card.
         Card(CardPart) => "card",
-        /// `json`.
+        /// A structured value.
         Json(JsonPart) => "json",
-        /// `tool_result`.
+        /// The answer of a tool.
         ToolResult(ToolResultPart) => "tool_result",
     }
 }
 
-/// `text`.
+/// Text.
 ///
 /// Source: AIP 1.0 §15.2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TextPart {
-    /// Text.
+    /// The text.
     pub text: String,
-    /// E.g. plain, markdown.
+    /// Such as `plain` or `markdown`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
 }
@@ -51,21 +52,21 @@ impl TextPart {
     }
 }
 
-/// `image`.
+/// A picture.
 ///
 /// Source: AIP 1.0 §15.2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ImagePart {
-    /// Url.
+    /// Where the content lies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// Inline content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<String>,
-    /// Mime type.
+    /// The media type.
     pub mime_type: String,
-    /// Alt.
+    /// A text in place of the image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alt: Option<String>,
 }
@@ -78,42 +79,42 @@ impl ImagePart {
     }
 }
 
-/// `file`.
+/// A file.
 ///
 /// Source: AIP 1.0 §15.2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FilePart {
-    /// Url.
+    /// Where the content lies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// Inline content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<String>,
-    /// Mime type.
+    /// The media type.
     pub mime_type: String,
-    /// Filename.
+    /// The name of the file.
     pub filename: String,
-    /// Size bytes.
+    /// Bytes of the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
 }
 
-/// `audio`.
+/// A sound.
 ///
 /// Source: AIP 1.0 §15.2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AudioPart {
-    /// Url.
+    /// Where the content lies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// Inline content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<String>,
-    /// Mime type.
+    /// The media type.
     pub mime_type: String,
-    /// Transcript.
+    /// What is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transcript: Option<String>,
 }
@@ -126,45 +127,45 @@ impl AudioPart {
     }
 }
 
-/// `form`.
+/// A form.
 ///
 /// Source: AIP 1.0 §15.2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FormPart {
-    /// Fields.
+    /// The fields of the form.
     pub fields: Vec<Value>,
-    /// Actions.
+    /// Actions that are offered.
     pub actions: Vec<Value>,
 }
 
-/// `card`.
+/// A card.
 ///
 /// Source: AIP 1.0 §15.2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CardPart {
-    /// Title.
+    /// The title.
     pub title: String,
-    /// Body.
+    /// The text.
     pub body: String,
-    /// Actions.
+    /// Actions that are offered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub actions: Vec<Value>,
-    /// Media.
+    /// A picture or the like.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media: Option<Value>,
 }
 
-/// `json`.
+/// A structured value.
 ///
 /// Source: AIP 1.0 §15.2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JsonPart {
-    /// Data.
+    /// The value.
     pub data: Value,
-    /// Schema.
+    /// The schema of the data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,
 }
@@ -177,18 +178,18 @@ impl JsonPart {
     }
 }
 
-/// `tool_result`.
+/// The answer of a tool.
 ///
 /// Source: AIP 1.0 §15.2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolResultPart {
-    /// Tool call id.
+    /// The call that this answers.
     pub tool_call_id: String,
-    /// Data.
+    /// What the tool returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
-    /// Error.
+    /// Why the tool failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Value>,
 }

@@ -1,6 +1,7 @@
 //! The contract of a capability: effects, idempotency, execution, data.
 //!
 //! Source: AIP 1.0 §9.4.
+
 use serde::{Deserialize, Serialize};
 
 use crate::ids::CapabilityId;
@@ -8,34 +9,34 @@ use crate::policy::ApprovalPolicy;
 use crate::transaction::TransactionMode;
 use crate::wire::wire_enum;
 
-/// Capability contract.
+/// What a capability promises and demands.
 ///
 /// Source: AIP 1.0 §9.4.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CapabilityContract {
-    /// Not required by schema, see differences.
+    /// Its effects; at least one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub side_effects: Vec<SideEffect>,
-    /// Idempotency.
+    /// How it treats idempotency keys.
     pub idempotency: IdempotencyContract,
-    /// Execution.
+    /// How it runs.
     pub execution: ExecutionContract,
-    /// Data.
+    /// How its data must be treated.
     pub data: DataContract,
-    /// Credentials.
+    /// Which credentials it needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials: Option<CredentialPolicy>,
-    /// Approval.
+    /// What an approval needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<ApprovalPolicy>,
-    /// Sla.
+    /// Times that it aims at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sla: Option<ServiceLevelContract>,
-    /// Transaction.
+    /// How it takes part in transactions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transaction: Option<TransactionContract>,
-    /// Compensation.
+    /// How the effect can be undone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compensation: Option<CompensationContract>,
 }
@@ -59,46 +60,46 @@ impl CapabilityContract {
 }
 
 wire_enum! {
-    /// Side effect.
+    /// An effect that a capability may have.
     ///
     /// Source: AIP 1.0 §9.4.
     pub enum SideEffect {
-        /// `read`.
+        /// Reads.
         Read => "read",
-        /// `write`.
+        /// Changes data.
         Write => "write",
-        /// `delete`.
+        /// Removes data.
         Delete => "delete",
-        /// `send_message`.
+        /// Sends a message to somebody.
         SendMessage => "send_message",
-        /// `financial`.
+        /// Moves money.
         Financial => "financial",
-        /// `identity`.
+        /// Changes identities or rights.
         Identity => "identity",
-        /// `medical`.
+        /// Bears on health.
         Medical => "medical",
-        /// `legal`.
+        /// Binds legally.
         Legal => "legal",
-        /// `external_network`.
+        /// Talks to other networks.
         ExternalNetwork => "external_network",
-        /// `code_execution`.
+        /// Runs code.
         CodeExecution => "code_execution",
     }
 }
 
-/// Idempotency contract.
+/// How a capability treats idempotency keys.
 ///
-/// Source: AIP 1.0 §9.4.
+/// Source: AIP 1.0 §9.5.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IdempotencyContract {
-    /// Requirement.
+    /// Whether a key is needed.
     pub requirement: IdempotencyRequirement,
-    /// Collision behavior.
+    /// What happens when a key comes again.
     pub collision_behavior: IdempotencyCollisionBehavior,
-    /// Key scope.
+    /// Within what a key is unique.
     pub key_scope: IdempotencyKeyScope,
-    /// Ttl ms.
+    /// Milliseconds that a key is remembered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
 }
@@ -116,172 +117,172 @@ impl IdempotencyContract {
 }
 
 wire_enum! {
-    /// Idempotency requirement.
+    /// Whether a key is needed.
     ///
-    /// Source: AIP 1.0 §9.4.
+    /// Source: AIP 1.0 §9.5.
     pub enum IdempotencyRequirement {
-        /// `required`.
+        /// A key must be sent.
         Required => "required",
-        /// `optional`.
+        /// A key may be sent.
         Optional => "optional",
-        /// `unsupported`.
+        /// No key may be sent.
         Unsupported => "unsupported",
     }
 }
 
 wire_enum! {
-    /// Idempotency collision behavior.
+    /// What happens when a key comes again.
     ///
-    /// Source: AIP 1.0 §9.4.
+    /// Source: AIP 1.0 §9.5.
     pub enum IdempotencyCollisionBehavior {
-        /// `return_original_result`.
+        /// The first result is given again.
         ReturnOriginalResult => "return_original_result",
-        /// `reject_conflict`.
+        /// The repeat is refused.
         RejectConflict => "reject_conflict",
-        /// `revalidate_input_hash`.
+        /// The first result is given again if the input is the same; else the repeat is refused.
         RevalidateInputHash => "revalidate_input_hash",
     }
 }
 
 wire_enum! {
-    /// Idempotency key scope.
+    /// Within what a key is unique.
     ///
-    /// Source: AIP 1.0 §9.4.
+    /// Source: AIP 1.0 §9.5.
     pub enum IdempotencyKeyScope {
-        /// `action`.
+        /// The action.
         Action => "action",
-        /// `capability`.
+        /// The capability.
         Capability => "capability",
-        /// `principal`.
+        /// The caller.
         Principal => "principal",
-        /// `tenant`.
+        /// The tenant.
         Tenant => "tenant",
-        /// `external_account`.
+        /// The account in the other system.
         ExternalAccount => "external_account",
     }
 }
 
-/// Execution contract.
+/// How a capability runs.
 ///
-/// Source: AIP 1.0 §9.4.
+/// Source: AIP 1.0 §9.6.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExecutionContract {
-    /// Supports sync.
+    /// Whether the answer can be the result.
     pub supports_sync: bool,
-    /// Supports async.
+    /// Whether it can be acknowledged and end later.
     pub supports_async: bool,
-    /// Supports streaming.
+    /// Whether it can send chunks.
     pub supports_streaming: bool,
-    /// Supports cancel.
+    /// Whether it honours a cancel.
     pub supports_cancel: bool,
-    /// Supports retry.
+    /// Whether it can be tried again.
     pub supports_retry: bool,
-    /// Expected completion.
+    /// How it usually completes.
     pub expected_completion: ExpectedCompletionMode,
-    /// Retry safety.
+    /// Whether an attempt may be repeated.
     pub retry_safety: RetrySafety,
 }
 
 wire_enum! {
-    /// Expected completion mode.
+    /// How a capability usually completes.
     ///
-    /// Source: AIP 1.0 §9.4.
+    /// Source: AIP 1.0 §9.6.
     pub enum ExpectedCompletionMode {
-        /// `sync`.
+        /// With the answer.
         Sync => "sync",
-        /// `async`.
+        /// After the answer.
         Async => "async",
-        /// `streaming`.
+        /// Piece by piece.
         Streaming => "streaming",
-        /// `any`.
+        /// Any of these.
         Any => "any",
     }
 }
 
 wire_enum! {
-    /// Retry safety.
+    /// Whether an attempt may be repeated.
     ///
-    /// Source: AIP 1.0 §9.4.
+    /// Source: AIP 1.0 §9.6.
     pub enum RetrySafety {
-        /// `safe`.
+        /// Always.
         Safe => "safe",
-        /// `safe_with_idempotency_key`.
+        /// With the same key.
         SafeWithIdempotencyKey => "safe_with_idempotency_key",
-        /// `unsafe`.
+        /// Never.
         Unsafe => "unsafe",
-        /// `unknown`.
+        /// Nobody knows, so never.
         Unknown => "unknown",
     }
 }
 
-/// Data contract.
+/// How the data of a capability must be treated.
 ///
-/// Source: AIP 1.0 §9.4.
+/// Source: AIP 1.0 §9.6.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DataContract {
-    /// Sensitivity.
+    /// How sensitive the data is.
     pub sensitivity: DataSensitivity,
-    /// Contains pii.
+    /// Whether it holds personal data.
     pub contains_pii: bool,
-    /// Redaction required.
+    /// Whether it must be redacted before it is shown.
     pub redaction_required: bool,
-    /// Residency.
+    /// Where it may lie.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub residency: Option<DataResidency>,
-    /// Retention.
+    /// How long it is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retention: Option<RetentionPolicy>,
 }
 
 wire_enum! {
-    /// Data sensitivity.
+    /// How sensitive data is. `unknown` is treated as the strictest.
     ///
-    /// Source: AIP 1.0 §9.4.
+    /// Source: AIP 1.0 §9.6.
     pub enum DataSensitivity {
-        /// `public`.
+        /// For all.
         Public => "public",
-        /// `internal`.
+        /// For the organisation.
         Internal => "internal",
-        /// `confidential`.
+        /// For some.
         Confidential => "confidential",
-        /// `restricted`.
+        /// For few.
         Restricted => "restricted",
-        /// `regulated`.
+        /// Under a law of its own.
         Regulated => "regulated",
-        /// `unknown`.
+        /// Nobody knows.
         Unknown => "unknown",
     }
 }
 
-/// Data residency.
+/// Where data may lie.
 ///
-/// Source: AIP 1.0 §9.4.
+/// Source: AIP 1.0 §9.6.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DataResidency {
-    /// Allowed regions.
+    /// Regions that are allowed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed_regions: Vec<String>,
-    /// Prohibited regions.
+    /// Regions that are prohibited.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prohibited_regions: Vec<String>,
 }
 
-/// Retention policy.
+/// How long data is kept.
 ///
-/// Source: AIP 1.0 §9.4.
+/// Source: AIP 1.0 §9.6.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RetentionPolicy {
-    /// Minimum keep time.
+    /// Milliseconds that it must be kept at least.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retain_for_ms: Option<u64>,
-    /// Maximum keep time.
+    /// Milliseconds after which it must be gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delete_after_ms: Option<u64>,
-    /// Legal hold allowed.
+    /// Whether a legal hold may delay its deletion.
     pub legal_hold_allowed: bool,
 }
 
@@ -293,42 +294,42 @@ impl RetentionPolicy {
     }
 }
 
-/// Credential policy.
+/// Which credentials a capability needs.
 ///
 /// Source: AIP 1.0 §9.4.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CredentialPolicy {
-    /// Required.
+    /// Whether a credential is needed.
     pub required: bool,
-    /// Empty list = any issuer.
+    /// Issuers that are accepted; empty means any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accepted_issuers: Vec<String>,
-    /// Required scopes.
+    /// Scopes that are needed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub required_scopes: Vec<String>,
-    /// Allow oauth refresh.
+    /// Whether an OAuth credential may be refreshed.
     pub allow_oauth_refresh: bool,
 }
 
-/// Service level contract.
+/// Times that a capability aims at.
 ///
 /// Source: AIP 1.0 §9.4.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServiceLevelContract {
-    /// Expected latency ms.
+    /// Milliseconds that it usually takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_latency_ms: Option<u64>,
-    /// Timeout ms.
+    /// Milliseconds after which it is given up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
-    /// Async expected.
+    /// Whether it usually ends later than its answer.
     pub async_expected: bool,
-    /// Max queue delay ms.
+    /// Milliseconds that it may wait in a queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_queue_delay_ms: Option<u64>,
-    /// Free text.
+    /// A free text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub availability_target: Option<String>,
 }
@@ -347,18 +348,18 @@ impl ServiceLevelContract {
     }
 }
 
-/// Transaction contract.
+/// How a capability takes part in transactions.
 ///
 /// Source: AIP 1.0 §9.4.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransactionContract {
-    /// Not required by schema, see differences.
+    /// Modes that it supports; at least one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub supported_modes: Vec<TransactionMode>,
-    /// Requires plan before commit.
+    /// Whether a commit needs a plan.
     pub requires_plan_before_commit: bool,
-    /// Dry run fidelity.
+    /// How close a dry run comes to the real thing.
     pub dry_run_fidelity: DryRunFidelity,
 }
 
@@ -370,21 +371,21 @@ impl TransactionContract {
     }
 }
 
-/// Compensation contract.
+/// How the effect of a capability can be undone.
 ///
-/// Source: AIP 1.0 §9.4.
+/// Source: AIP 1.0 §13.7.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CompensationContract {
-    /// Mode.
+    /// Whether the effect can be undone.
     pub mode: CompensationMode,
-    /// Compensation capability id.
+    /// The capability that undoes the effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compensation_capability_id: Option<CapabilityId>,
-    /// Compensation window ms.
+    /// Milliseconds within which it can be undone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compensation_window_ms: Option<u64>,
-    /// Requires approval.
+    /// Whether undoing needs an approval.
     pub requires_approval: bool,
 }
 
@@ -397,33 +398,33 @@ impl CompensationContract {
 }
 
 wire_enum! {
-    /// Compensation mode.
+    /// Whether an effect can be undone.
     ///
-    /// Source: AIP 1.0 §9.4.
+    /// Source: AIP 1.0 §13.7.
     pub enum CompensationMode {
-        /// `not_required`.
+        /// There is nothing to undo.
         NotRequired => "not_required",
-        /// `supported`.
+        /// A capability undoes it.
         Supported => "supported",
-        /// `best_effort`.
+        /// It may be possible.
         BestEffort => "best_effort",
-        /// `rollback_not_supported`.
+        /// There is no way back.
         RollbackNotSupported => "rollback_not_supported",
     }
 }
 
 wire_enum! {
-    /// Dry run fidelity.
+    /// How close a dry run comes to the real thing.
     ///
-    /// Source: AIP 1.0 §9.4.
+    /// Source: AIP 1.0 §13.2.
     pub enum DryRunFidelity {
-        /// `schema_only`.
+        /// Checks the schema.
         SchemaOnly => "schema_only",
-        /// `policy_and_schema`.
+        /// Checks schema and policy.
         PolicyAndSchema => "policy_and_schema",
-        /// `downstream_validation`.
+        /// The provider checks it too.
         DownstreamValidation => "downstream_validation",
-        /// `full_simulation`.
+        /// Everything but the effect.
         FullSimulation => "full_simulation",
     }
 }

@@ -1,6 +1,7 @@
 //! Conversations and channel messages.
 //!
 //! Source: AIP 1.0 §15.
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -9,34 +10,34 @@ use crate::ids::ConversationId;
 use crate::principal::{ExternalRef, IdentityContext, Principal};
 use crate::wire::wire_enum;
 
-/// Conversation.
+/// A conversation as a channel knows it.
 ///
-/// Source: AIP 1.0 §15.
+/// Source: AIP 1.0 §15.1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Conversation {
-    /// Id.
+    /// The id.
     pub id: ConversationId,
-    /// Channel.
+    /// The channel, as the provider describes it.
     pub channel: Value,
-    /// Status.
+    /// Where it stands.
     pub status: ConversationStatus,
-    /// External refs.
+    /// Names of the same thing in other systems.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub external_refs: Vec<ExternalRef>,
-    /// Contact.
+    /// The person at the other end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contact: Option<Principal>,
-    /// Assignee.
+    /// Who takes care of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assignee: Option<Principal>,
-    /// Priority.
+    /// How urgent it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
-    /// Labels.
+    /// Free labels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
-    /// Metadata.
+    /// Free metadata.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Value>,
 }
@@ -60,60 +61,60 @@ impl Conversation {
 }
 
 wire_enum! {
-    /// Conversation status.
+    /// Where a conversation stands.
     ///
-    /// Source: AIP 1.0 §15.
+    /// Source: AIP 1.0 §15.1.
     pub enum ConversationStatus {
-        /// `open`.
+        /// Being worked on.
         Open => "open",
-        /// `pending`.
+        /// Waiting for the other end.
         Pending => "pending",
-        /// `resolved`.
+        /// Done.
         Resolved => "resolved",
-        /// `snoozed`.
+        /// Put off.
         Snoozed => "snoozed",
-        /// `archived`.
+        /// Put away.
         Archived => "archived",
     }
 }
 
 wire_enum! {
-    /// Priority.
+    /// How urgent a conversation is.
     ///
-    /// Source: AIP 1.0 §15.
+    /// Source: AIP 1.0 §15.1.
     pub enum Priority {
-        /// `low`.
+        /// It can wait.
         Low => "low",
-        /// `medium`.
+        /// The usual.
         Medium => "medium",
-        /// `high`.
+        /// Before the usual.
         High => "high",
-        /// `urgent`.
+        /// At once.
         Urgent => "urgent",
     }
 }
 
-/// Channel message.
+/// A message that came in through a channel.
 ///
-/// Source: AIP 1.0 §15.
+/// Source: AIP 1.0 §15.3.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChannelMessage {
-    /// Conversation.
+    /// The conversation.
     pub conversation: Conversation,
-    /// Identity.
+    /// On whose account.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<IdentityContext>,
-    /// Provider message metadata.
+    /// Message metadata of the provider.
     pub message: Value,
-    /// Sender.
+    /// Who sent it.
     pub sender: Principal,
-    /// Parts.
+    /// The content.
     pub parts: Vec<MessagePart>,
-    /// Delivery.
+    /// Delivery metadata.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Value>,
-    /// Raw payload.
+    /// What the provider sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw_payload: Option<Value>,
 }
@@ -126,18 +127,18 @@ impl ChannelMessage {
     }
 }
 
-/// Conversation updated.
+/// Tells that a conversation changed.
 ///
-/// Source: AIP 1.0 §15.
+/// Source: AIP 1.0 §15.3.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConversationUpdated {
-    /// On the wire {"conversation":{"conversation":{...},"changed_fields":[...]}}.
+    /// The conversation.
     pub conversation: Conversation,
-    /// Identity.
+    /// On whose account.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<IdentityContext>,
-    /// Changed fields.
+    /// Members that changed.
     pub changed_fields: Vec<String>,
 }
 

@@ -1,6 +1,7 @@
 //! Delegation of a child action to another agent.
 //!
 //! Source: AIP 1.0 §14.
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -13,92 +14,92 @@ use crate::receipt::ReceiptChain;
 use crate::time::Timestamp;
 use crate::wire::wire_enum;
 
-/// Delegation entry.
+/// One hop of a delegation chain.
 ///
-/// Source: AIP 1.0 §14.
+/// Source: AIP 1.0 §14.3.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DelegationEntry {
-    /// From.
+    /// Who passes it on.
     pub from: Principal,
-    /// To.
+    /// Who takes it over.
     pub to: Principal,
-    /// One string.
+    /// The authority that is passed on, as one label.
     pub scope: String,
-    /// Delegated at.
+    /// When the authority was passed on.
     pub delegated_at: Timestamp,
 }
 
-/// Delegation request.
+/// Hands a child action to another agent.
 ///
-/// Source: AIP 1.0 §14.
+/// Source: AIP 1.0 §14.1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DelegationRequest {
-    /// Delegation id.
+    /// The delegation.
     pub delegation_id: DelegationId,
-    /// Parent action id.
+    /// The action that delegates.
     pub parent_action_id: ActionId,
-    /// Child action.
+    /// The action to run; its id differs from the parent's.
     pub child_action: Action,
-    /// Requested by.
+    /// Who asks.
     pub requested_by: Principal,
-    /// Delegate.
+    /// Who shall do it.
     pub delegate: Principal,
-    /// One string, not a list.
+    /// The authority that is passed on, as one label; never empty.
     pub scope: String,
-    /// Callback.
+    /// Where to report the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub callback: Option<Callback>,
-    /// Metadata.
+    /// Free metadata.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Value>,
 }
 
-/// Delegation result.
+/// What became of a delegated action.
 ///
-/// Source: AIP 1.0 §14.
+/// Source: AIP 1.0 §14.4.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DelegationResult {
-    /// Delegation id.
+    /// The delegation.
     pub delegation_id: DelegationId,
-    /// Parent action id.
+    /// The action that delegates.
     pub parent_action_id: ActionId,
-    /// Child action id.
+    /// The delegated action.
     pub child_action_id: ActionId,
-    /// Status.
+    /// Where it stands.
     pub status: DelegationStatus,
-    /// Result.
+    /// The result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<ActionResult>,
-    /// Error.
+    /// The failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ProtocolError>,
-    /// Receipt chain.
+    /// The evidence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipt_chain: Option<ReceiptChain>,
-    /// Untyped here, typed in the request.
+    /// Callback metadata; untyped here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub callback: Option<Value>,
 }
 
 wire_enum! {
-    /// Delegation status.
+    /// Where a delegated action stands.
     ///
-    /// Source: AIP 1.0 §14.
+    /// Source: AIP 1.0 §14.4.
     pub enum DelegationStatus {
-        /// `accepted`.
+        /// The delegate took it.
         Accepted => "accepted",
-        /// `running`.
+        /// The delegate works on it.
         Running => "running",
-        /// `completed`.
+        /// It was done.
         Completed => "completed",
-        /// `failed`.
+        /// It failed.
         Failed => "failed",
-        /// `cancelled`.
+        /// It was stopped.
         Cancelled => "cancelled",
-        /// `requires_human`.
+        /// It waits for a person.
         RequiresHuman => "requires_human",
     }
 }

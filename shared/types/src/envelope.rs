@@ -1,6 +1,7 @@
 //! The native envelope that carries every message.
 //!
 //! Source: AIP 1.0 §6.
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -9,47 +10,47 @@ use crate::message::{AipVersion, MessageBody, MessageType};
 use crate::principal::Principal;
 use crate::time::Timestamp;
 
-/// Envelope.
+/// One message: its type, its body and what surrounds it.
 ///
 /// Source: AIP 1.0 §6.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Envelope {
-    /// Aip version.
+    /// The protocol version.
     pub aip_version: AipVersion,
-    /// Message type.
+    /// The type of the body.
     pub message_type: MessageType,
-    /// Message id.
+    /// Names this message; never empty.
     pub message_id: MessageId,
-    /// Sent at.
+    /// When the sender sent it, by its own clock.
     pub sent_at: Timestamp,
-    /// Body.
+    /// The payload.
     pub body: MessageBody,
-    /// Session id.
+    /// The active session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
-    /// Correlation id.
+    /// Ties the messages of one piece of work together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correlation_id: Option<CorrelationId>,
-    /// Either id form, both are bare strings.
+    /// The message or correlation that this answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_response_to: Option<MessageReference>,
-    /// Idempotency key.
+    /// Recognises repeats of this delivery; never empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
-    /// A claim, not proof.
+    /// The sender, as claimed; not proof.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Principal>,
-    /// To.
+    /// The recipient that is meant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Principal>,
-    /// Trace.
+    /// Trace metadata.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<Value>,
-    /// Spec 22.2 puts `did` and `signature` here.
+    /// For a signed envelope an object with `did` and `signature`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub security: Option<Value>,
-    /// Open extension point.
+    /// Open extension point; member names are namespaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extensions: Option<Value>,
 }

@@ -1,65 +1,66 @@
 //! The protocol error, as it travels.
 //!
 //! Source: AIP 1.0 §19.
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::wire::wire_enum;
 
-/// Error body.
+/// The body of an error message.
 ///
-/// Source: AIP 1.0 §19.
+/// Source: AIP 1.0 §19.1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ErrorBody {
-    /// On the wire the body is {"error":{"error":{...}}}.
+    /// The failure.
     pub error: ProtocolError,
 }
 
-/// Protocol error.
+/// A failure as a program on the other side reads it.
 ///
-/// Source: AIP 1.0 §19.
+/// Source: AIP 1.0 §19.1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProtocolError {
-    /// Code.
+    /// The stable code; the one member that a program decides by.
     pub code: String,
-    /// Message.
+    /// A text for people; it may change.
     pub message: String,
-    /// Category.
+    /// What kind of failure it is.
     pub category: ErrorCategory,
-    /// Retryable.
+    /// Whether the same request may succeed later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retryable: Option<bool>,
-    /// Retry after ms.
+    /// Milliseconds to wait before another try.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
-    /// Details.
+    /// Structured details, redacted for the recipient.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
-    /// Source.
+    /// Where the failure arose, redacted for the recipient.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Value>,
 }
 
 wire_enum! {
-    /// Error category.
+    /// What kind of failure an error is.
     ///
-    /// Source: AIP 1.0 §19.
+    /// Source: AIP 1.0 §19.1.
     pub enum ErrorCategory {
-        /// `temporary`.
+        /// It may work later.
         Temporary => "temporary",
-        /// `permanent`.
+        /// It cannot work unchanged.
         Permanent => "permanent",
-        /// `auth`.
+        /// The caller is not authenticated as needed.
         Auth => "auth",
-        /// `policy`.
+        /// The caller is known but not permitted.
         Policy => "policy",
-        /// `economic`.
+        /// Billing or settlement failed.
         Economic => "economic",
-        /// `connector`.
+        /// An external system failed.
         Connector => "connector",
-        /// `transport`.
+        /// The delivery path failed.
         Transport => "transport",
     }
 }

@@ -136,6 +136,9 @@ error_codes! {
     InputNull { "aip.action.input_null", Permanent, false, 400,
         "The input of an action must not be null.",
         "Send the input that the schema of the capability describes; an empty object if it takes none." }
+    ContextUnsupported { "aip.action.context_unsupported", Permanent, false, 400,
+        "The action asks for governance that is not served here.",
+        "`details.pointer` names the member; leave it out, or use a deployment that serves it." }
     ActionIdConflict { "aip.action.id_conflict", Permanent, false, 409,
         "The action id stands for another request.",
         "The id was used with another input, key or capability. Make a new id." }

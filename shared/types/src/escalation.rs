@@ -1,6 +1,7 @@
 //! Escalations to a person, and how they end.
 //!
 //! Source: AIP 1.0 §12.7.
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -10,31 +11,31 @@ use crate::principal::Principal;
 use crate::time::Timestamp;
 use crate::wire::wire_enum;
 
-/// Escalation.
+/// Asks a person to step in.
 ///
 /// Source: AIP 1.0 §12.7.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Escalation {
-    /// Kind.
+    /// What kind it is.
     pub kind: EscalationKind,
-    /// Reason.
+    /// Why, for people.
     pub reason: String,
-    /// Requested by.
+    /// Who asks.
     pub requested_by: Principal,
-    /// Form.
+    /// A form to fill in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub form: Option<Value>,
-    /// Risk.
+    /// How risky it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<RiskLevel>,
-    /// Timeout ms.
+    /// Milliseconds until it is given up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
-    /// Allowed decisions.
+    /// Decisions that the person may take.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed_decisions: Vec<EscalationDecision>,
-    /// Conversation.
+    /// The conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<Conversation>,
 }
@@ -57,52 +58,52 @@ impl Escalation {
 }
 
 wire_enum! {
-    /// Escalation kind.
+    /// Why a person is needed.
     ///
     /// Source: AIP 1.0 §12.7.
     pub enum EscalationKind {
-        /// `approval`.
+        /// A decision is needed.
         Approval => "approval",
-        /// `input`.
+        /// An input is needed.
         Input => "input",
-        /// `handoff`.
+        /// A person shall take over.
         Handoff => "handoff",
-        /// `policy_exception`.
+        /// An exception from policy is needed.
         PolicyException => "policy_exception",
     }
 }
 
 wire_enum! {
-    /// Escalation decision.
+    /// What the person may decide.
     ///
     /// Source: AIP 1.0 §12.7.
     pub enum EscalationDecision {
-        /// `approve`.
+        /// Let it run.
         Approve => "approve",
-        /// `reject`.
+        /// Do not let it run.
         Reject => "reject",
-        /// `modify`.
+        /// Let it run with changes.
         Modify => "modify",
-        /// `handoff`.
+        /// Take over.
         Handoff => "handoff",
-        /// `cancel`.
+        /// Stop it.
         Cancel => "cancel",
     }
 }
 
-/// Escalation resolution.
+/// What the person decided.
 ///
 /// Source: AIP 1.0 §12.7.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EscalationResolution {
-    /// Status.
+    /// Where it stands.
     pub status: EscalationResolutionStatus,
-    /// Resolved by.
+    /// Who resolved it.
     pub resolved_by: Principal,
-    /// Resolved at.
+    /// When it was resolved.
     pub resolved_at: Timestamp,
-    /// Result.
+    /// What came of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Value>,
 }
@@ -116,21 +117,21 @@ impl EscalationResolution {
 }
 
 wire_enum! {
-    /// Escalation resolution status.
+    /// How an escalation ended.
     ///
     /// Source: AIP 1.0 §12.7.
     pub enum EscalationResolutionStatus {
-        /// `approved`.
+        /// It may run.
         Approved => "approved",
-        /// `rejected`.
+        /// It may not run.
         Rejected => "rejected",
-        /// `modified`.
+        /// It may run with changes.
         Modified => "modified",
-        /// `handoff_completed`.
+        /// A person took over.
         HandoffCompleted => "handoff_completed",
-        /// `expired`.
+        /// Nobody answered in time.
         Expired => "expired",
-        /// `cancelled`.
+        /// It was stopped.
         Cancelled => "cancelled",
     }
 }

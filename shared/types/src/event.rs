@@ -1,6 +1,7 @@
 //! Events and event streams.
 //!
 //! Source: AIP 1.0 §16.1.
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -8,31 +9,31 @@ use crate::ids::{ActionId, CorrelationId, EventId, SessionId};
 use crate::principal::Principal;
 use crate::time::Timestamp;
 
-/// Event.
+/// Something that happened, in the order of its stream.
 ///
 /// Source: AIP 1.0 §16.1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Event {
-    /// Id.
+    /// The id.
     pub id: EventId,
-    /// Namespaced label, no enum.
+    /// A namespaced label.
     pub kind: String,
-    /// Occurred at.
+    /// When it happened.
     pub occurred_at: Timestamp,
-    /// Session id.
+    /// The session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
-    /// Action id.
+    /// The action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action_id: Option<ActionId>,
-    /// Correlation id.
+    /// Ties the messages of one piece of work together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correlation_id: Option<CorrelationId>,
-    /// Actor.
+    /// Who caused it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<Principal>,
-    /// Data.
+    /// Free structured data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
 }
@@ -45,32 +46,32 @@ impl Event {
     }
 }
 
-/// Event stream request.
+/// Asks for events after a cursor.
 ///
 /// Source: AIP 1.0 §16.1.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EventStreamRequest {
-    /// Cursor.
+    /// Opaque place in the sequence: in a request where to go on, in an answer where the next page begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// Limit.
+    /// Records in one page, 1 to 1000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
-    /// Kinds.
+    /// Only events of these kinds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kinds: Vec<String>,
 }
 
-/// Event stream.
+/// One page of events.
 ///
 /// Source: AIP 1.0 §16.1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EventStream {
-    /// Events.
+    /// The events, in order.
     pub events: Vec<Event>,
-    /// Next cursor.
+    /// Opaque place where the next page begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }

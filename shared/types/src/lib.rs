@@ -13,6 +13,7 @@ mod content;
 mod contract;
 mod conversation;
 mod delegation;
+pub mod document;
 mod envelope;
 mod error;
 pub mod error_codes;

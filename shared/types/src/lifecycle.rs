@@ -1,6 +1,7 @@
 //! Durable action state and the queries that read it.
 //!
 //! Source: AIP 1.0 §16.5.
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -15,27 +16,27 @@ use crate::receipt::ReceiptChain;
 use crate::time::Timestamp;
 use crate::wire::wire_enum;
 
-/// Action status request.
+/// Asks where an action stands.
 ///
 /// Source: AIP 1.0 §16.5.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ActionStatusRequest {
-    /// Action id.
+    /// The action.
     pub action_id: ActionId,
-    /// Tenant id.
+    /// The tenant; must be one that the caller may ask about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<String>,
-    /// Include result.
+    /// Whether to add the result.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub include_result: bool,
-    /// Include receipts.
+    /// Whether to add the receipt chain.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub include_receipts: bool,
-    /// Include chunks.
+    /// Whether to add the stream chunks.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub include_chunks: bool,
-    /// Wait ms.
+    /// Milliseconds to wait for a change, at most 30 000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_ms: Option<u64>,
 }
@@ -55,64 +56,64 @@ impl ActionStatusRequest {
     }
 }
 
-/// Action status.
+/// Where an action stands.
 ///
-/// Source: AIP 1.0 §16.5.
+/// Source: AIP 1.0 §11.5.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ActionStatus {
-    /// Action id.
+    /// The action.
     pub action_id: ActionId,
-    /// Capability id.
+    /// The capability.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capability_id: Option<CapabilityId>,
-    /// Session id.
+    /// The session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
-    /// Correlation id.
+    /// Ties the messages of one piece of work together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correlation_id: Option<CorrelationId>,
-    /// State.
+    /// The durable state.
     pub state: ActionLifecycleState,
-    /// Backend label, free text.
+    /// A label of the backend for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queued_state: Option<String>,
-    /// Result status.
+    /// How it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result_status: Option<ActionResultStatus>,
-    /// Approval id.
+    /// The approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_id: Option<ApprovalId>,
-    /// Transaction id.
+    /// The transaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transaction_id: Option<TransactionId>,
-    /// Delegation id.
+    /// The delegation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delegation_id: Option<DelegationId>,
-    /// Started at.
+    /// When the work began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
-    /// Updated at.
+    /// When the record last changed.
     pub updated_at: Timestamp,
-    /// Completed at.
+    /// When the end was reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<Timestamp>,
-    /// Retry.
+    /// Retry metadata.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<Value>,
-    /// Lease.
+    /// Lease metadata.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<Value>,
-    /// Result.
+    /// The result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<ActionResult>,
-    /// Receipt chain.
+    /// The evidence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipt_chain: Option<ReceiptChain>,
-    /// Chunks.
+    /// The stream chunks, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub chunks: Vec<StreamChunk>,
-    /// Any member name, string values.
+    /// Related addresses, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub links: BTreeMap<String, String>,
 }
@@ -146,55 +147,55 @@ impl ActionStatus {
 }
 
 wire_enum! {
-    /// Action lifecycle state.
+    /// The durable state of an action.
     ///
-    /// Source: AIP 1.0 §16.5.
+    /// Source: AIP 1.0 §11.5.
     pub enum ActionLifecycleState {
-        /// `unknown`.
+        /// Nothing is known about it.
         Unknown => "unknown",
-        /// `accepted`.
+        /// It was admitted.
         Accepted => "accepted",
-        /// `queued`.
+        /// It waits for a worker.
         Queued => "queued",
-        /// `running`.
+        /// A worker has it.
         Running => "running",
-        /// `streaming`.
+        /// A worker has it and sends chunks.
         Streaming => "streaming",
-        /// `pending_approval`.
+        /// It waits for an approval.
         PendingApproval => "pending_approval",
-        /// `cancelling`.
+        /// A cancel is on its way.
         Cancelling => "cancelling",
-        /// `cancelled`.
+        /// It was stopped.
         Cancelled => "cancelled",
-        /// `completed`.
+        /// It was done.
         Completed => "completed",
-        /// `failed`.
+        /// It failed.
         Failed => "failed",
-        /// `expired`.
+        /// Its deadline passed.
         Expired => "expired",
-        /// `dead_lettered`.
+        /// Its attempts are exhausted.
         DeadLettered => "dead_lettered",
     }
 }
 
-/// Action result request.
+/// Asks for the result of an action.
 ///
 /// Source: AIP 1.0 §16.5.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ActionResultRequest {
-    /// Action id.
+    /// The action.
     pub action_id: ActionId,
-    /// Tenant id.
+    /// The tenant; must be one that the caller may ask about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<String>,
-    /// Wait ms.
+    /// Milliseconds to wait for a change, at most 30 000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_ms: Option<u64>,
-    /// Singular, unlike the other requests.
+    /// Whether to add the receipt reference.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub include_receipt: bool,
-    /// Include terminal events.
+    /// Whether to add the events of the end.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub include_terminal_events: bool,
 }
@@ -207,58 +208,58 @@ impl ActionResultRequest {
     }
 }
 
-/// Action list request.
+/// Asks for the actions that the filters select.
 ///
 /// Source: AIP 1.0 §16.5.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ActionListRequest {
-    /// State.
+    /// Only actions in this state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<ActionLifecycleState>,
-    /// Capability id.
+    /// The capability.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capability_id: Option<CapabilityId>,
-    /// Session id.
+    /// The session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
-    /// Principal id.
+    /// The principal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub principal_id: Option<PrincipalId>,
-    /// Approval id.
+    /// The approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_id: Option<ApprovalId>,
-    /// Transaction id.
+    /// The transaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transaction_id: Option<TransactionId>,
-    /// Tenant id.
+    /// The tenant; must be one that the caller may ask about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<String>,
-    /// Cursor.
+    /// Opaque place in the sequence: in a request where to go on, in an answer where the next page begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// Limit.
+    /// Records in one page, 1 to 1000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
-    /// Plural.
+    /// Whether to add the results.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub include_results: bool,
-    /// Include receipts.
+    /// Whether to add the receipt chain.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub include_receipts: bool,
 }
 
-/// Action list.
+/// One page of actions.
 ///
 /// Source: AIP 1.0 §16.5.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ActionList {
-    /// Actions.
+    /// The actions, newest first.
     pub actions: Vec<ActionStatus>,
-    /// Count before paging; only list with a total.
+    /// How many there are before paging; counts only what the caller may see.
     pub total_size: u64,
-    /// Cursor.
+    /// Opaque place in the sequence: in a request where to go on, in an answer where the next page begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
 }
@@ -271,30 +272,30 @@ impl ActionList {
     }
 }
 
-/// Action events request.
+/// Asks for the events of one action.
 ///
 /// Source: AIP 1.0 §16.5.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ActionEventsRequest {
-    /// Action id.
+    /// The action.
     pub action_id: ActionId,
-    /// Tenant id.
+    /// The tenant; must be one that the caller may ask about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<String>,
-    /// Cursor.
+    /// Opaque place in the sequence: in a request where to go on, in an answer where the next page begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// Limit.
+    /// Records in one page, 1 to 1000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
-    /// Kinds.
+    /// Only events of these kinds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kinds: Vec<String>,
-    /// Include chunks.
+    /// Whether to add the stream chunks.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub include_chunks: bool,
-    /// Follow.
+    /// Whether to keep the stream open for later events.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub follow: bool,
 }
@@ -315,23 +316,23 @@ impl ActionEventsRequest {
     }
 }
 
-/// Action events.
+/// One page of the events of an action.
 ///
 /// Source: AIP 1.0 §16.5.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ActionEvents {
-    /// Action id.
+    /// The action.
     pub action_id: ActionId,
-    /// Events.
+    /// The events, in order.
     pub events: Vec<Event>,
-    /// Chunks.
+    /// The stream chunks, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub chunks: Vec<StreamChunk>,
-    /// Cursor.
+    /// Opaque place in the sequence: in a request where to go on, in an answer where the next page begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// Terminal.
+    /// Whether the action has ended, so that no more events come.
     pub terminal: bool,
 }
 

@@ -8,6 +8,8 @@ pub const ENVELOPE_BYTES_MAX: usize = 1_048_576;
 pub const DEPTH_MAX: usize = 64;
 /// Bytes of one string or member name, escapes resolved.
 pub const STRING_BYTES_MAX: usize = 262_144;
+/// Bytes of the text of one number.
+pub const NUMBER_BYTES_MAX: usize = 1_024;
 /// Values in one document: scalars, arrays and objects.
 pub const NODES_MAX: usize = 100_000;
 
@@ -71,3 +73,41 @@ const _: () = assert!(RECORD_STATE_BYTES_MAX < ENVELOPE_BYTES_MAX);
 const _: () = assert!(SCHEMA_BYTES_MAX < ENVELOPE_BYTES_MAX && SCHEMA_NODES_MAX < NODES_MAX);
 const _: () = assert!(LEASE_RENEW_MS * 2 < LEASE_MS);
 const _: () = assert!(LIST_PAGE_DEFAULT <= LIST_PAGE_MAX);
+
+/// Milliseconds that a passing refusal asks to wait.
+pub const RETRY_AFTER_MS: u64 = 1_000;
+/// Milliseconds of an action that names no timeout.
+pub const ACTION_TIMEOUT_MS_DEFAULT: u64 = 300_000;
+/// Milliseconds of the longest action.
+pub const ACTION_TIMEOUT_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
+/// Milliseconds after which a silent lane message is delivered again.
+pub const ACK_WAIT_MS: u64 = 12_000;
+/// Milliseconds that one bus operation may take.
+pub const BUS_TIMEOUT_MS: u64 = 2_000;
+/// Milliseconds that a connector may take to answer an offer.
+pub const OFFER_TIMEOUT_MS: u64 = 2_000;
+/// Milliseconds that an idempotency key lives where its contract names no time.
+pub const KEY_TTL_MS_DEFAULT: u64 = 24 * 60 * 60 * 1_000;
+/// Milliseconds that a terminal record is kept.
+pub const RECORD_RETENTION_MS: u64 = 7 * 24 * 60 * 60 * 1_000;
+/// Milliseconds that a claimed message id is kept: the replay window, the skew and a margin.
+pub const REPLAY_CLAIM_MS: u64 = 400_000;
+/// Milliseconds that a connector process counts as alive after its last word.
+pub const LIVENESS_TTL_MS: u64 = 3_000;
+/// Milliseconds between two words of a connector process.
+pub const ALIVE_EVERY_MS: u64 = 1_000;
+/// Entries of one record that a reader gets.
+pub const HISTORY_LEN_MAX: usize = 256;
+/// Bytes of a quarantined payload that are kept.
+pub const QUARANTINE_BYTES_MAX: usize = 65_536;
+
+const _: () = assert!(LEASE_MS < ACK_WAIT_MS);
+const _: () = assert!(KEY_TTL_MS_DEFAULT < RECORD_RETENTION_MS);
+const _: () = assert!(REPLAY_PAST_MS + REPLAY_FUTURE_MS < REPLAY_CLAIM_MS);
+const _: () = assert!(ALIVE_EVERY_MS * 2 < LIVENESS_TTL_MS);
+
+/// Bytes of an id from outside that is copied into an answer.
+pub const ID_BYTES_MAX: usize = 1_024;
+
+/// Requests in work in one process.
+pub const REQUESTS_IN_FLIGHT_MAX: usize = 4_096;

@@ -1,6 +1,7 @@
 //! Manifests, capabilities and discovery.
 //!
 //! Source: AIP 1.0 §9.
+
 use serde::de::Error as _;
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -13,86 +14,86 @@ use crate::principal::Principal;
 use crate::resource::Resource;
 use crate::wire::wire_enum;
 
-/// Manifest request.
+/// Asks for the manifest.
 ///
-/// Source: AIP 1.0 §9.
+/// Source: AIP 1.0 §9.8.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ManifestRequest {
-    /// Profiles.
+    /// Only what supports one of these profiles.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub profiles: Vec<ProfileId>,
-    /// Filter.
+    /// Narrows the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<ManifestFilter>,
 }
 
-/// Manifest filter.
+/// Narrows a manifest. All given members must match.
 ///
-/// Source: AIP 1.0 §9.
+/// Source: AIP 1.0 §9.8.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ManifestFilter {
-    /// Capability ids.
+    /// Only these capabilities.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capability_ids: Vec<CapabilityId>,
-    /// Resource kinds.
+    /// Only resources of these kinds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resource_kinds: Vec<String>,
-    /// Profiles.
+    /// Only what supports one of these profiles.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub profiles: Vec<ProfileId>,
-    /// Risk.
+    /// Only these risks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub risk: Vec<RiskLevel>,
-    /// Side effects.
+    /// Only capabilities with one of these effects.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub side_effects: Vec<SideEffect>,
-    /// Requires approval.
+    /// Only what needs an approval, or only what does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requires_approval: Option<bool>,
-    /// Supports streaming.
+    /// Only what can stream, or only what cannot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supports_streaming: Option<bool>,
-    /// Supports transactions.
+    /// Only what takes part in transactions, or only what does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supports_transactions: Option<bool>,
 }
 
-/// Manifest.
+/// What a provider offers.
 ///
-/// Source: AIP 1.0 §9.
+/// Source: AIP 1.0 §9.1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// Spec value is aip-manifest/v1; no const in schema.
+    /// `aip-manifest/v1`.
     pub manifest_version: String,
-    /// Agent.
+    /// The provider.
     pub agent: Principal,
-    /// Capabilities.
+    /// The capabilities; ids are unique.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<Capability>,
-    /// Profiles.
+    /// Supported profiles; at least one.
     pub profiles: Vec<ProfileId>,
-    /// Resources.
+    /// The resources.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<Resource>,
-    /// Channels.
+    /// The channels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub channels: Vec<Value>,
-    /// Security.
+    /// Signature or authentication metadata.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub security: Option<Value>,
-    /// Governance.
+    /// Audit and compliance metadata.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub governance: Option<Value>,
-    /// Limits.
+    /// Limits of the provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<Value>,
-    /// Compatibility.
+    /// Metadata of compatibility profiles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compatibility: Option<Value>,
-    /// Open extension point.
+    /// Open extension point; member names are namespaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extensions: Option<Value>,
 }
@@ -117,45 +118,45 @@ impl Manifest {
     }
 }
 
-/// Capability.
+/// One operation that can be called or discovered.
 ///
-/// Source: AIP 1.0 §9.
+/// Source: AIP 1.0 §9.3.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Capability {
-    /// Id.
+    /// The id; never empty.
     pub id: CapabilityId,
-    /// Name.
+    /// A name.
     pub name: String,
-    /// Kind.
+    /// What kind it is.
     pub kind: CapabilityKind,
-    /// Spec wants a JSON object schema.
+    /// The JSON Schema of the input: an object schema.
     pub input_schema: Value,
-    /// Output schema.
+    /// The JSON Schema of the output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Value>,
-    /// Description.
+    /// A text for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Risk.
+    /// How risky it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<RiskLevel>,
-    /// Stability.
+    /// How settled it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stability: Option<Stability>,
-    /// Cost.
+    /// What it costs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Value>,
-    /// Auth.
+    /// Terms of authentication.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auth: Option<Value>,
-    /// Bindings.
+    /// How it is reached, by profile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bindings: Vec<Binding>,
-    /// Requires human approval.
+    /// A flag for older clients: whether a person must approve.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requires_human_approval: Option<bool>,
-    /// Contract.
+    /// What it promises and demands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contract: Option<CapabilityContract>,
 }
@@ -183,35 +184,35 @@ impl Capability {
 }
 
 wire_enum! {
-    /// Capability kind.
+    /// What kind of operation a capability is.
     ///
-    /// Source: AIP 1.0 §9.
+    /// Source: AIP 1.0 §9.3.
     pub enum CapabilityKind {
-        /// `agent`.
+        /// Talks to an agent.
         Agent => "agent",
-        /// `tool`.
+        /// Runs a function.
         Tool => "tool",
-        /// `workflow`.
+        /// Runs several steps.
         Workflow => "workflow",
-        /// `channel`.
+        /// Talks to people through a channel.
         Channel => "channel",
-        /// `resource`.
+        /// Reads a resource.
         Resource => "resource",
-        /// `human_task`.
+        /// Is done by a person.
         HumanTask => "human_task",
     }
 }
 
 wire_enum! {
-    /// Stability.
+    /// How settled a capability is.
     ///
-    /// Source: AIP 1.0 §9.
+    /// Source: AIP 1.0 §9.3.
     pub enum Stability {
-        /// `stable`.
+        /// It does not change incompatibly.
         Stable => "stable",
-        /// `experimental`.
+        /// It may change.
         Experimental => "experimental",
-        /// `deprecated`.
+        /// It will go.
         Deprecated => "deprecated",
     }
 }

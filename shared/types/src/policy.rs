@@ -1,44 +1,45 @@
 //! What an approval needs: selectors, rules, evidence and separation of duties.
 //!
 //! Source: AIP 1.0 §12.1.
+
 use serde::{Deserialize, Serialize};
 
 use crate::ids::PrincipalId;
 use crate::time::Timestamp;
 use crate::wire::{tagged_union, wire_enum};
 
-/// Approval policy.
+/// What an approval needs to be valid.
 ///
 /// Source: AIP 1.0 §12.1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ApprovalPolicy {
-    /// Required.
+    /// Whether an approval is needed.
     pub required: bool,
-    /// Reason.
+    /// Why, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Approver selector.
+    /// Who may approve.
     pub approver_selector: ApproverSelector,
-    /// Ttl ms.
+    /// Milliseconds that a request stays open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
-    /// Evidence requirements.
+    /// What a decision must bring along.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence_requirements: Vec<EvidenceRequirement>,
-    /// Delegated authority.
+    /// Authority that was lent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delegated_authority: Option<DelegatedApprovalAuthority>,
-    /// When absent the selector acts as a one-leaf rule.
+    /// The rule over decisions; absent, the selector is a rule of one leaf.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<ApprovalRule>,
-    /// Minimum distinct principals.
+    /// How many different principals must approve; one when absent.
     #[serde(default = "crate::wire::one", skip_serializing_if = "crate::wire::is_one")]
     pub minimum_distinct_principals: u32,
-    /// Separation of duties.
+    /// Who may not decide about what.
     #[serde(default, skip_serializing_if = "SeparationOfDuties::is_default")]
     pub separation_of_duties: SeparationOfDuties,
-    /// Policy version.
+    /// The version of the policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy_version: Option<String>,
 }
@@ -63,105 +64,105 @@ impl ApprovalPolicy {
 }
 
 tagged_union! {
-    /// Approver selector.
+    /// Who may approve. The member `type` names the variant.
     ///
     /// Source: AIP 1.0 §12.1.
     pub enum ApproverSelector by "type" {
-        /// `principal`.
+        /// One principal.
         Principal(PrincipalSelector) => "principal",
-        /// `role`.
+        /// Whoever has a role.
         Role(RoleSelector) => "role",
-        /// `group`.
+        /// Whoever is in a group.
         Group(GroupSelector) => "group",
-        /// `tenant_policy`.
+        /// Whom the policy of the tenant names.
         TenantPolicy(TenantPolicySelector) => "tenant_policy",
-        /// `external_system`.
+        /// Whom another system names.
         ExternalSystem(ExternalSystemSelector) => "external_system",
     }
 }
 
-/// `principal`.
+/// One principal.
 ///
 /// Source: AIP 1.0 §12.1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PrincipalSelector {
-    /// Id.
+    /// The id.
     pub id: PrincipalId,
 }
 
-/// `role`.
+/// Whoever has a role.
 ///
 /// Source: AIP 1.0 §12.1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RoleSelector {
-    /// Name.
+    /// A name.
     pub name: String,
 }
 
-/// `group`.
+/// Whoever is in a group.
 ///
 /// Source: AIP 1.0 §12.1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GroupSelector {
-    /// Name.
+    /// A name.
     pub name: String,
 }
 
-/// `tenant_policy`.
+/// Whom the policy of the tenant names.
 ///
 /// Source: AIP 1.0 §12.1.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TenantPolicySelector {}
 
-/// `external_system`.
+/// Whom another system names.
 ///
 /// Source: AIP 1.0 §12.1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExternalSystemSelector {
-    /// System.
+    /// The system that knows it.
     pub system: String,
 }
 
 tagged_union! {
-    /// Approval rule.
+    /// A rule over decisions; rules nest. The member `operator` names the variant.
     ///
     /// Source: AIP 1.0 §12.1.
     pub enum ApprovalRule by "operator" {
-        /// `all`.
+        /// All of several rules.
         All(AllRule) => "all",
-        /// `any`.
+        /// One of several rules.
         Any(AnyRule) => "any",
-        /// `quorum`.
+        /// A number of several rules.
         Quorum(QuorumRule) => "quorum",
-        /// `principal`.
+        /// One principal.
         Principal(PrincipalRule) => "principal",
-        /// `role`.
+        /// Whoever has a role.
         Role(RoleRule) => "role",
-        /// `group`.
+        /// Whoever is in a group.
         Group(GroupRule) => "group",
-        /// `tenant_policy`.
+        /// Whom a policy of the tenant names.
         TenantPolicy(TenantPolicyRule) => "tenant_policy",
-        /// `external_system`.
+        /// Whom another system names.
         ExternalSystem(ExternalSystemRule) => "external_system",
-        /// `delegated_authority`.
+        /// Whoever holds authority that was lent.
         DelegatedAuthority(DelegatedAuthorityRule) => "delegated_authority",
     }
 }
 
-/// `all`.
+/// All of several rules.
 ///
 /// Source: AIP 1.0 §12.1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AllRule {
-    /// Rules.
+    /// All of these must hold.
     pub rules: Vec<ApprovalRule>,
-    /// Allow decision reuse.
+    /// Whether one decision may count for several of them.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub allow_decision_reuse: bool,
 }
@@ -174,27 +175,27 @@ impl AllRule {
     }
 }
 
-/// `any`.
+/// One of several rules.
 ///
 /// Source: AIP 1.0 §12.1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AnyRule {
-    /// Rules.
+    /// One of these must hold.
     pub rules: Vec<ApprovalRule>,
 }
 
-/// `quorum`.
+/// A number of several rules.
 ///
 /// Source: AIP 1.0 §12.1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QuorumRule {
-    /// Required.
+    /// How many must hold.
     pub required: u32,
-    /// Rules.
+    /// Of these.
     pub rules: Vec<ApprovalRule>,
-    /// Distinct principals.
+    /// Whether they must be held by different principals; true when absent.
     #[serde(default = "crate::wire::yes", skip_serializing_if = "Clone::clone")]
     pub distinct_principals: bool,
 }
@@ -207,68 +208,68 @@ impl QuorumRule {
     }
 }
 
-/// `principal`.
+/// One principal.
 ///
 /// Source: AIP 1.0 §12.1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PrincipalRule {
-    /// Id.
+    /// The id.
     pub id: PrincipalId,
 }
 
-/// `role`.
+/// Whoever has a role.
 ///
 /// Source: AIP 1.0 §12.1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RoleRule {
-    /// Name.
+    /// A name.
     pub name: String,
 }
 
-/// `group`.
+/// Whoever is in a group.
 ///
 /// Source: AIP 1.0 §12.1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GroupRule {
-    /// Name.
+    /// A name.
     pub name: String,
 }
 
-/// `tenant_policy`.
+/// Whom a policy of the tenant names.
 ///
 /// Source: AIP 1.0 §12.1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TenantPolicyRule {
-    /// Policy id.
+    /// The policy of the tenant.
     pub policy_id: String,
 }
 
-/// `external_system`.
+/// Whom another system names.
 ///
 /// Source: AIP 1.0 §12.1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExternalSystemRule {
-    /// System.
+    /// The system that knows it.
     pub system: String,
 }
 
-/// `delegated_authority`.
+/// Whoever holds authority that was lent.
 ///
 /// Source: AIP 1.0 §12.1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DelegatedAuthorityRule {
-    /// Scope.
+    /// The scope of the authority.
     pub scope: String,
-    /// Max risk.
+    /// The highest risk that it covers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_risk: Option<RiskLevel>,
-    /// Max value.
+    /// The highest amount that it covers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_value: Option<u64>,
 }
@@ -282,35 +283,35 @@ impl DelegatedAuthorityRule {
 }
 
 wire_enum! {
-    /// Evidence requirement.
+    /// What a decision must bring along.
     ///
     /// Source: AIP 1.0 §12.1.
     pub enum EvidenceRequirement {
-        /// `reason`.
+        /// A reason.
         Reason => "reason",
-        /// `input_snapshot`.
+        /// The input as it was decided about.
         InputSnapshot => "input_snapshot",
-        /// `policy_decision`.
+        /// The policy decision.
         PolicyDecision => "policy_decision",
-        /// `external_ticket`.
+        /// A ticket in another system.
         ExternalTicket => "external_ticket",
-        /// `attachment`.
+        /// An attachment.
         Attachment => "attachment",
     }
 }
 
-/// Delegated approval authority.
+/// Authority to approve, lent to a principal.
 ///
 /// Source: AIP 1.0 §12.1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DelegatedApprovalAuthority {
-    /// Id, not Principal.
+    /// The id of the principal that holds it.
     pub principal: PrincipalId,
-    /// A list under a singular name.
+    /// What it covers; a list, despite its name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scope: Vec<String>,
-    /// Expires at.
+    /// The instant after which it no longer holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
 }
@@ -324,34 +325,34 @@ impl DelegatedApprovalAuthority {
 }
 
 wire_enum! {
-    /// Risk level.
+    /// How risky an operation is, in ascending order.
     ///
-    /// Source: AIP 1.0 §12.1.
+    /// Source: AIP 1.0 §9.3.
     pub enum RiskLevel {
-        /// `low`.
+        /// Little harm is possible.
         Low => "low",
-        /// `medium`.
+        /// Some harm is possible.
         Medium => "medium",
-        /// `high`.
+        /// Much harm is possible.
         High => "high",
-        /// `critical`.
+        /// Harm is possible that cannot be borne.
         Critical => "critical",
     }
 }
 
-/// Separation of duties.
+/// Who may not decide about what.
 ///
 /// Source: AIP 1.0 §12.1.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SeparationOfDuties {
-    /// Requester must differ.
+    /// Whether the requester may not approve.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub requester_must_differ: bool,
-    /// Operator must differ.
+    /// Whether the operator may not approve.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub operator_must_differ: bool,
-    /// Allow self approval.
+    /// Whether the subject may approve for itself.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub allow_self_approval: bool,
 }

@@ -1,6 +1,7 @@
 //! Who acts, for whom, and with which credentials.
 //!
 //! Source: AIP 1.0 §8.
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -8,32 +9,32 @@ use crate::ids::PrincipalId;
 use crate::time::Timestamp;
 use crate::wire::wire_enum;
 
-/// Principal.
+/// Somebody or something that acts. A received one is a claim until it is bound to an authenticated identity.
 ///
-/// Source: AIP 1.0 §8.
+/// Source: AIP 1.0 §8.1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Principal {
-    /// Id.
+    /// The id; never empty.
     pub id: PrincipalId,
-    /// Kind.
+    /// What kind it is.
     pub kind: PrincipalKind,
-    /// Display name.
+    /// A name for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display_name: Option<String>,
-    /// Trust domain.
+    /// The trust domain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust_domain: Option<String>,
-    /// Did.
+    /// The decentralised identifier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub did: Option<String>,
-    /// External refs.
+    /// Names of the same thing in other systems.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub external_refs: Vec<ExternalRef>,
-    /// Delegated authority.
+    /// Authority that others lent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub delegated_authority: Vec<DelegatedAuthorityGrant>,
-    /// Auth context.
+    /// How it was authenticated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auth_context: Option<Value>,
 }
@@ -56,56 +57,56 @@ impl Principal {
 }
 
 wire_enum! {
-    /// Principal kind.
+    /// What kind of actor a principal is.
     ///
-    /// Source: AIP 1.0 §8.
+    /// Source: AIP 1.0 §8.1.
     pub enum PrincipalKind {
-        /// `human`.
+        /// A person.
         Human => "human",
-        /// `agent`.
+        /// An autonomous program.
         Agent => "agent",
-        /// `service`.
+        /// A service without a will of its own.
         Service => "service",
-        /// `tenant`.
+        /// A tenant as a whole.
         Tenant => "tenant",
-        /// `customer`.
+        /// A customer.
         Customer => "customer",
-        /// `contact`.
+        /// A contact of a channel.
         Contact => "contact",
-        /// `system`.
+        /// The system itself.
         System => "system",
     }
 }
 
-/// External ref.
+/// A name for the same thing in another system.
 ///
-/// Source: AIP 1.0 §8.
+/// Source: AIP 1.0 §8.2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExternalRef {
-    /// System.
+    /// The system that knows it.
     pub system: String,
-    /// Type.
+    /// What kind of thing it is there.
     pub r#type: String,
-    /// Id.
+    /// The name there.
     pub id: String,
 }
 
-/// Delegated authority grant.
+/// Authority that one principal lent to another.
 ///
-/// Source: AIP 1.0 §8.
+/// Source: AIP 1.0 §8.4.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DelegatedAuthorityGrant {
     /// Whose work the grant covers.
     pub principal_id: PrincipalId,
-    /// `*` stands for every scope.
+    /// The scopes that are lent; `*` stands for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scopes: Vec<String>,
-    /// Expires at.
+    /// The instant after which it no longer holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    /// Reason.
+    /// Why, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -118,47 +119,47 @@ impl DelegatedAuthorityGrant {
     }
 }
 
-/// Identity context.
+/// The tenant, accounts and people on whose account an action runs.
 ///
-/// Source: AIP 1.0 §8.
+/// Source: AIP 1.0 §8.3.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IdentityContext {
-    /// Tenant.
+    /// The tenant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant: Option<TenantRef>,
-    /// External account.
+    /// The account in another system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_account: Option<ExternalAccountRef>,
-    /// External user.
+    /// The user of another system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_user: Option<ExternalUserRef>,
-    /// Human actor.
+    /// The person who acts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub human_actor: Option<Principal>,
-    /// Service account.
+    /// The service account that acts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_account: Option<Principal>,
-    /// Acted on behalf of.
+    /// For whom it is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acted_on_behalf_of: Option<Principal>,
-    /// Credential ref.
+    /// The credential to use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential_ref: Option<CredentialRef>,
-    /// Oauth.
+    /// The state of an OAuth credential.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub oauth: Option<OAuthCredentialState>,
 }
 
-/// Tenant ref.
+/// A reference to a tenant.
 ///
-/// Source: AIP 1.0 §8.
+/// Source: AIP 1.0 §8.3.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TenantRef {
-    /// Id.
+    /// The id.
     pub id: String,
-    /// System.
+    /// The system that knows the tenant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system: Option<String>,
 }
@@ -171,63 +172,63 @@ impl TenantRef {
     }
 }
 
-/// External account ref.
+/// A reference to an account in another system.
 ///
-/// Source: AIP 1.0 §8.
+/// Source: AIP 1.0 §8.3.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExternalAccountRef {
-    /// Id.
+    /// The id.
     pub id: String,
-    /// System.
+    /// The system that knows it.
     pub system: String,
 }
 
-/// External user ref.
+/// A reference to a user of another system.
 ///
-/// Source: AIP 1.0 §8.
+/// Source: AIP 1.0 §8.3.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExternalUserRef {
-    /// Id.
+    /// The id.
     pub id: String,
-    /// System.
+    /// The system that knows it.
     pub system: String,
 }
 
-/// Credential ref.
+/// A reference to a credential; never the secret itself.
 ///
-/// Source: AIP 1.0 §8.
+/// Source: AIP 1.0 §8.3.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CredentialRef {
-    /// Id.
+    /// Names the credential, not its secret.
     pub id: String,
-    /// Issuer.
+    /// Who issued it.
     pub issuer: String,
-    /// Scopes.
+    /// The authority, as labels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scopes: Vec<String>,
 }
 
-/// O auth credential state.
+/// What is known about an OAuth credential, without its tokens.
 ///
-/// Source: AIP 1.0 §8.
+/// Source: AIP 1.0 §8.3.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OAuthCredentialState {
-    /// Issuer.
+    /// Who issued it.
     pub issuer: String,
-    /// Client id.
+    /// The OAuth client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
-    /// Scopes.
+    /// The authority, as labels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scopes: Vec<String>,
-    /// Expires at.
+    /// The instant after which it no longer holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    /// Refresh available.
+    /// Whether it can be refreshed.
     pub refresh_available: bool,
 }
 

@@ -1,6 +1,7 @@
 //! Receipts and receipt chains.
 //!
 //! Source: AIP 1.0 §18.
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -9,17 +10,17 @@ use crate::principal::Principal;
 use crate::time::Timestamp;
 use crate::wire::wire_enum;
 
-/// Receipt chain.
+/// Receipts in order, each linked to the one before by its hash.
 ///
-/// Source: AIP 1.0 §18.
+/// Source: AIP 1.0 §18.2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReceiptChain {
-    /// Chain id.
+    /// The chain; for an action, its action id.
     pub chain_id: String,
-    /// Receipts.
+    /// The receipts, in order.
     pub receipts: Vec<Receipt>,
-    /// Root hash.
+    /// SHA-256 over the joined receipt hashes; needed when there are receipts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_hash: Option<String>,
 }
@@ -32,30 +33,30 @@ impl ReceiptChain {
     }
 }
 
-/// Receipt.
+/// Evidence that something happened.
 ///
-/// Source: AIP 1.0 §18.
+/// Source: AIP 1.0 §18.1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Receipt {
-    /// Id.
+    /// The id.
     pub id: ReceiptId,
-    /// Receipt type.
+    /// What it attests.
     pub receipt_type: ReceiptType,
-    /// Actor.
+    /// Who did what it attests.
     pub actor: Principal,
-    /// Occurred at.
+    /// When it happened.
     pub occurred_at: Timestamp,
-    /// Correlation id.
+    /// Ties the messages of one piece of work together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correlation_id: Option<CorrelationId>,
-    /// Data.
+    /// Free structured data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
-    /// Previous hash.
+    /// The hash of the receipt before; absent on the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous_hash: Option<String>,
-    /// Hash.
+    /// SHA-256, lowercase hex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
 }
@@ -69,81 +70,81 @@ impl Receipt {
 }
 
 wire_enum! {
-    /// Receipt type.
+    /// What a receipt attests.
     ///
-    /// Source: AIP 1.0 §18.
+    /// Source: AIP 1.0 §18.1.
     pub enum ReceiptType {
-        /// `request_received`.
+        /// A request came in.
         RequestReceived => "request_received",
-        /// `action_accepted`.
+        /// An action was admitted.
         ActionAccepted => "action_accepted",
-        /// `policy_decision`.
+        /// Policy decided.
         PolicyDecision => "policy_decision",
-        /// `approval_requested`.
+        /// An approval was asked for.
         ApprovalRequested => "approval_requested",
-        /// `approval_granted`.
+        /// An approval was given.
         ApprovalGranted => "approval_granted",
-        /// `approval_denied`.
+        /// An approval was denied.
         ApprovalDenied => "approval_denied",
-        /// `approval_expired`.
+        /// An approval was not decided in time.
         ApprovalExpired => "approval_expired",
-        /// `approval_revoked`.
+        /// An approval was taken back.
         ApprovalRevoked => "approval_revoked",
-        /// `tool_executed`.
+        /// A handler ran.
         ToolExecuted => "tool_executed",
-        /// `delegation_made`.
+        /// An action was delegated.
         DelegationMade => "delegation_made",
-        /// `human_approved`.
+        /// A person approved.
         HumanApproved => "human_approved",
-        /// `result_returned`.
+        /// A result was given.
         ResultReturned => "result_returned",
-        /// `settlement_recorded`.
+        /// A settlement was recorded.
         SettlementRecorded => "settlement_recorded",
-        /// `transaction_planned`.
+        /// A plan was made.
         TransactionPlanned => "transaction_planned",
-        /// `transaction_commit_started`.
+        /// A commit began.
         TransactionCommitStarted => "transaction_commit_started",
-        /// `transaction_committed`.
+        /// A commit was done.
         TransactionCommitted => "transaction_committed",
-        /// `transaction_compensated`.
+        /// An effect was undone.
         TransactionCompensated => "transaction_compensated",
-        /// `transaction_dry_run_completed`.
+        /// A dry run was done.
         TransactionDryRunCompleted => "transaction_dry_run_completed",
-        /// `transaction_rollback_unsupported`.
+        /// It was declared that there is no way back.
         TransactionRollbackUnsupported => "transaction_rollback_unsupported",
-        /// `transaction_failed`.
+        /// A transaction failed.
         TransactionFailed => "transaction_failed",
-        /// `callback_delivery_attempted`.
+        /// A callback was tried.
         CallbackDeliveryAttempted => "callback_delivery_attempted",
-        /// `callback_delivered`.
+        /// A callback arrived.
         CallbackDelivered => "callback_delivered",
-        /// `callback_delivery_failed`.
+        /// A callback was given up.
         CallbackDeliveryFailed => "callback_delivery_failed",
     }
 }
 
-/// Receipt ref.
+/// A receipt by id and hash.
 ///
-/// Source: AIP 1.0 §18.
+/// Source: AIP 1.0 §18.1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReceiptRef {
-    /// Id.
+    /// The id.
     pub id: ReceiptId,
-    /// Hash.
+    /// SHA-256, lowercase hex.
     pub hash: String,
 }
 
-/// Receipt query request.
+/// Asks for a chain or for the chain of a receipt.
 ///
-/// Source: AIP 1.0 §18.
+/// Source: AIP 1.0 §18.1.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReceiptQueryRequest {
-    /// Selector.
+    /// The chain; for an action, its action id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chain_id: Option<String>,
-    /// Selector.
+    /// A receipt of the chain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipt_id: Option<ReceiptId>,
 }

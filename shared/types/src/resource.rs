@@ -1,97 +1,98 @@
 //! Readable resources.
 //!
 //! Source: AIP 1.0 §9.7.
+
 use serde::{Deserialize, Serialize};
 
 use crate::content::MessagePart;
 use crate::ids::{CapabilityId, PrincipalId};
 use crate::time::Timestamp;
 
-/// Resource.
+/// Something that can be read.
 ///
 /// Source: AIP 1.0 §9.7.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Resource {
-    /// Id.
+    /// The id.
     pub id: String,
-    /// Name.
+    /// A name.
     pub name: String,
-    /// Free label.
+    /// A free label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Capability id.
+    /// The capability that owns it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capability_id: Option<CapabilityId>,
-    /// Description.
+    /// A text for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Mime type.
+    /// The media type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    /// Tenant id.
+    /// The tenant; must be one that the caller may ask about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<String>,
-    /// Access.
+    /// Who may read it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<ResourceAccessPolicy>,
-    /// Expires at.
+    /// The instant after which it no longer holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
 }
 
-/// Resource access policy.
+/// Who may read a resource.
 ///
 /// Source: AIP 1.0 §9.7.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ResourceAccessPolicy {
-    /// Any authenticated principal.
+    /// Whether any authenticated principal may read it.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub public: bool,
-    /// Allowed principals.
+    /// Principals that may read it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed_principals: Vec<PrincipalId>,
-    /// Holding any one is enough.
+    /// Scopes of which one is enough.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub required_scopes: Vec<String>,
-    /// Applies when the resource has a tenant_id.
+    /// Whether the reader must be of the tenant of the resource.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub tenant_required: bool,
 }
 
-/// Resource list request.
+/// Asks for the resources that the filters select.
 ///
 /// Source: AIP 1.0 §9.7.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ResourceListRequest {
-    /// Capability id.
+    /// Only resources of this capability.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capability_id: Option<CapabilityId>,
-    /// Kind.
+    /// Only resources of this kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Tenant id.
+    /// The tenant; must be one that the caller may ask about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<String>,
-    /// Cursor.
+    /// Opaque place in the sequence: in a request where to go on, in an answer where the next page begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// Limit.
+    /// Records in one page, 1 to 1000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
 
-/// Resource list.
+/// One page of resources.
 ///
 /// Source: AIP 1.0 §9.7.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ResourceList {
-    /// Resources.
+    /// The resources.
     pub resources: Vec<Resource>,
-    /// Cursor.
+    /// Opaque place in the sequence: in a request where to go on, in an answer where the next page begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
 }
@@ -104,21 +105,21 @@ impl ResourceList {
     }
 }
 
-/// Resource read request.
+/// Asks for the content of a resource.
 ///
 /// Source: AIP 1.0 §9.7.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ResourceReadRequest {
-    /// Resource id.
+    /// The resource.
     pub resource_id: String,
-    /// Tenant id.
+    /// The tenant; must be one that the caller may ask about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<String>,
-    /// Version.
+    /// The version to read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// MIME types or profile labels.
+    /// Media types that the reader takes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accept: Vec<String>,
 }
@@ -131,21 +132,21 @@ impl ResourceReadRequest {
     }
 }
 
-/// Resource read result.
+/// The content of a resource.
 ///
 /// Source: AIP 1.0 §9.7.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ResourceReadResult {
-    /// Resource.
+    /// The resource.
     pub resource: Resource,
-    /// Content.
+    /// The content.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub content: Vec<MessagePart>,
-    /// Etag.
+    /// Tag of this version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub etag: Option<String>,
-    /// Expires at.
+    /// The instant after which it no longer holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
 }

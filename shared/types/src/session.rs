@@ -1,6 +1,7 @@
 //! Handshake and session messages.
 //!
 //! Source: AIP 1.0 §10.
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -13,34 +14,34 @@ use crate::principal::Principal;
 use crate::time::Timestamp;
 use crate::wire::wire_enum;
 
-/// Handshake.
+/// Opens a session: who calls, why, and what it supports.
 ///
-/// Source: AIP 1.0 §10.
+/// Source: AIP 1.0 §10.1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Handshake {
     /// The caller.
     pub client: Principal,
-    /// Purpose.
+    /// What the session is for; never empty.
     pub purpose: String,
-    /// Requested capabilities.
+    /// Capabilities that the caller means to use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requested_capabilities: Vec<CapabilityId>,
-    /// What the caller supports; may be empty by schema.
+    /// Profiles that the caller supports.
     pub profiles: Vec<ProfileId>,
-    /// Auth.
+    /// Authentication terms; no raw secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auth: Option<Value>,
-    /// Compliance required.
+    /// Compliance regimes that the caller insists on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub compliance_required: Vec<String>,
-    /// Heartbeat.
+    /// Terms of heartbeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heartbeat: Option<Value>,
-    /// Encryption.
+    /// Terms of session encryption.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encryption: Option<Value>,
-    /// Billing.
+    /// Terms of billing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub billing: Option<Value>,
 }
@@ -63,42 +64,42 @@ impl Handshake {
     }
 }
 
-/// Handshake response.
+/// The answer to a handshake.
 ///
-/// Source: AIP 1.0 §10.
+/// Source: AIP 1.0 §10.2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HandshakeResponse {
-    /// Status.
+    /// Where it stands.
     pub status: HandshakeStatus,
-    /// Session id.
+    /// The new session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
-    /// First single-use token.
+    /// Single-use secret that takes up the session again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume_token: Option<String>,
     /// The responder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<Principal>,
-    /// Agreed profiles.
+    /// Profiles that both sides use from here on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agreed_profiles: Vec<ProfileId>,
-    /// Agreed capabilities.
+    /// Capabilities that the caller may use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agreed_capabilities: Vec<CapabilityId>,
-    /// Heartbeat.
+    /// Terms of heartbeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heartbeat: Option<Value>,
-    /// Encryption.
+    /// Terms of session encryption.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encryption: Option<Value>,
-    /// Billing.
+    /// Terms of billing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub billing: Option<Value>,
-    /// Redirect target, shape not given.
+    /// Where to go instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redirect: Option<Value>,
-    /// Rejection reason.
+    /// Why it was rejected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rejection_reason: Option<ProtocolError>,
 }
@@ -124,114 +125,114 @@ impl HandshakeResponse {
 }
 
 wire_enum! {
-    /// Handshake status.
+    /// How a handshake ended.
     ///
-    /// Source: AIP 1.0 §10.
+    /// Source: AIP 1.0 §10.2.
     pub enum HandshakeStatus {
-        /// `accepted`.
+        /// There is a session.
         Accepted => "accepted",
-        /// `rejected`.
+        /// There is none.
         Rejected => "rejected",
-        /// `redirect`.
+        /// Another responder should be asked.
         Redirect => "redirect",
     }
 }
 
-/// Session request.
+/// Asks for one session.
 ///
-/// Source: AIP 1.0 §10.
+/// Source: AIP 1.0 §10.4.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SessionRequest {
-    /// Session id.
+    /// The session.
     pub session_id: SessionId,
 }
 
-/// Session view.
+/// A session as a reader may see it.
 ///
-/// Source: AIP 1.0 §10.
+/// Source: AIP 1.0 §10.4.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SessionView {
-    /// Session id.
+    /// The session.
     pub session_id: SessionId,
-    /// Status.
+    /// Where it stands.
     pub status: SessionState,
-    /// Initiator.
+    /// The initiator.
     pub principal: Principal,
-    /// Responder.
+    /// The responder.
     pub peer: Principal,
-    /// Created at.
+    /// When the record was made.
     pub created_at: Timestamp,
-    /// Updated at.
+    /// When the record last changed.
     pub updated_at: Timestamp,
-    /// Expires at.
+    /// The instant after which it no longer holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    /// Active action count.
+    /// Actions that have not ended.
     pub active_action_count: u64,
-    /// Any member name, string values.
+    /// Related addresses, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub links: BTreeMap<String, String>,
 }
 
 wire_enum! {
-    /// Session state.
+    /// Where a session stands. `settled` is the one state without a way out.
     ///
-    /// Source: AIP 1.0 §10.
+    /// Source: AIP 1.0 §10.3.
     pub enum SessionState {
-        /// `new`.
+        /// Just opened.
         New => "new",
-        /// `active`.
+        /// Open and idle.
         Active => "active",
-        /// `queued`.
+        /// Work waits.
         Queued => "queued",
-        /// `processing`.
+        /// Work runs.
         Processing => "processing",
-        /// `streaming`.
+        /// Work streams.
         Streaming => "streaming",
-        /// `waiting_for_human`.
+        /// It waits for a person.
         WaitingForHuman => "waiting_for_human",
-        /// `completed`.
+        /// Ended well.
         Completed => "completed",
-        /// `cancelled`.
+        /// Stopped.
         Cancelled => "cancelled",
-        /// `failed`.
+        /// Ended badly.
         Failed => "failed",
-        /// `settled`.
+        /// Closed for good.
         Settled => "settled",
     }
 }
 
-/// Session list request.
+/// Asks for the sessions that the filters select.
 ///
-/// Source: AIP 1.0 §10.
+/// Source: AIP 1.0 §10.4.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SessionListRequest {
-    /// Matches either side of the session.
+    /// Only sessions that have this principal on either side.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub principal_id: Option<PrincipalId>,
-    /// Status.
+    /// Where it stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<SessionState>,
-    /// Cursor.
+    /// Opaque place in the sequence: in a request where to go on, in an answer where the next page begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// Limit.
+    /// Records in one page, 1 to 1000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
 
-/// Session list.
+/// One page of sessions.
 ///
-/// Source: AIP 1.0 §10.
+/// Source: AIP 1.0 §10.4.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SessionList {
-    /// Sessions.
+    /// The sessions.
     pub sessions: Vec<SessionView>,
-    /// Cursor.
+    /// Opaque place in the sequence: in a request where to go on, in an answer where the next page begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
 }
@@ -244,15 +245,15 @@ impl SessionList {
     }
 }
 
-/// Session close request.
+/// Asks to end a session.
 ///
-/// Source: AIP 1.0 §10.
+/// Source: AIP 1.0 §10.4.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SessionCloseRequest {
-    /// Session id.
+    /// The session.
     pub session_id: SessionId,
-    /// Reason.
+    /// Why, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -265,18 +266,18 @@ impl SessionCloseRequest {
     }
 }
 
-/// Session resume request.
+/// Asks to take up a session again.
 ///
-/// Source: AIP 1.0 §10.
+/// Source: AIP 1.0 §10.5.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SessionResumeRequest {
-    /// Session id.
+    /// The session.
     pub session_id: SessionId,
-    /// Resume token.
+    /// Single-use secret that takes up the session again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume_token: Option<String>,
-    /// Last event cursor.
+    /// Opaque place of the last event that the caller saw.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_event_cursor: Option<String>,
 }
@@ -289,21 +290,21 @@ impl SessionResumeRequest {
     }
 }
 
-/// Session resume.
+/// A session taken up again, with the events that were missed.
 ///
-/// Source: AIP 1.0 §10.
+/// Source: AIP 1.0 §10.5.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SessionResume {
-    /// Session.
+    /// The session.
     pub session: SessionView,
-    /// Replayed events.
+    /// The events that were missed, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replayed_events: Vec<Event>,
-    /// Next cursor.
+    /// Opaque place where the next page begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
-    /// Replacement token.
+    /// The replacement for the token that was used up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume_token: Option<String>,
 }

@@ -1,6 +1,7 @@
 //! Transactions: plan, commit, compensation and reconciliation.
 //!
 //! Source: AIP 1.0 §13.
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -14,21 +15,21 @@ use crate::receipt::ReceiptChain;
 use crate::time::Timestamp;
 use crate::wire::wire_enum;
 
-/// Action transaction.
+/// The part that an action plays in a transaction.
 ///
-/// Source: AIP 1.0 §13.
+/// Source: AIP 1.0 §13.1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ActionTransaction {
-    /// Mode.
+    /// What to do.
     pub mode: TransactionMode,
-    /// Transaction id.
+    /// The transaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transaction_id: Option<TransactionId>,
-    /// Plan id.
+    /// The plan to commit; needed with `commit`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_id: Option<String>,
-    /// Compensation for.
+    /// The action whose effect is undone; needed with `compensate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compensation_for: Option<ActionId>,
 }
@@ -42,49 +43,49 @@ impl ActionTransaction {
 }
 
 wire_enum! {
-    /// Transaction mode.
+    /// What an action does with its transaction.
     ///
-    /// Source: AIP 1.0 §13.
+    /// Source: AIP 1.0 §13.1.
     pub enum TransactionMode {
-        /// `execute`.
+        /// Run it without a plan.
         Execute => "execute",
-        /// `dry_run`.
+        /// Tell what would happen.
         DryRun => "dry_run",
-        /// `plan`.
+        /// Make a plan.
         Plan => "plan",
-        /// `commit`.
+        /// Carry out a plan.
         Commit => "commit",
-        /// `compensate`.
+        /// Undo an earlier action.
         Compensate => "compensate",
-        /// `reconcile`.
+        /// Find out what happened.
         Reconcile => "reconcile",
-        /// `rollback_not_supported`.
+        /// Declares that there is no way back.
         RollbackNotSupported => "rollback_not_supported",
     }
 }
 
-/// Transaction request.
+/// Asks to run an action as a step of a transaction.
 ///
-/// Source: AIP 1.0 §13.
+/// Source: AIP 1.0 §13.1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransactionRequest {
-    /// Transaction id.
+    /// The transaction.
     pub transaction_id: TransactionId,
-    /// Action.
+    /// The action.
     pub action: Action,
-    /// Requested by.
+    /// Who asks.
     pub requested_by: Principal,
-    /// Reason.
+    /// Why, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Metadata.
+    /// Free metadata.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Value>,
-    /// Provider operation.
+    /// The operation as the provider knows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_operation: Option<ProviderOperationRef>,
-    /// Reconciliation cursor.
+    /// Opaque place in the provider's reconciliation feed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reconciliation_cursor: Option<String>,
 }
@@ -105,56 +106,56 @@ impl TransactionRequest {
     }
 }
 
-/// Provider operation ref.
+/// The operation as the provider knows it; what reconciliation asks for.
 ///
-/// Source: AIP 1.0 §13.
+/// Source: AIP 1.0 §13.6.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProviderOperationRef {
-    /// Provider.
+    /// The provider.
     pub provider: String,
-    /// Operation id.
+    /// The operation there.
     pub operation_id: String,
-    /// Request id.
+    /// The request there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
 }
 
-/// Transaction result.
+/// The outcome of a transaction step.
 ///
-/// Source: AIP 1.0 §13.
+/// Source: AIP 1.0 §13.5.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransactionResult {
-    /// Transaction id.
+    /// The transaction.
     pub transaction_id: TransactionId,
-    /// Action id.
+    /// The action.
     pub action_id: ActionId,
-    /// Capability id.
+    /// The capability.
     pub capability_id: CapabilityId,
-    /// Transaction.
+    /// The part that the action plays in a transaction.
     pub transaction: ActionTransaction,
-    /// Status.
+    /// Where it stands.
     pub status: TransactionProtocolStatus,
-    /// Plan.
+    /// The plan; needed when the status is `planned`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<TransactionPlan>,
-    /// Result.
+    /// The result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<ActionResult>,
-    /// Error.
+    /// The failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ProtocolError>,
-    /// Receipt chain.
+    /// The evidence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipt_chain: Option<ReceiptChain>,
-    /// Provider operation.
+    /// The operation as the provider knows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_operation: Option<ProviderOperationRef>,
-    /// Reconciliation cursor.
+    /// Opaque place in the provider's reconciliation feed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reconciliation_cursor: Option<String>,
-    /// Reconcile after.
+    /// Not before this instant is it worth asking the provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reconcile_after: Option<Timestamp>,
 }
@@ -187,144 +188,144 @@ impl TransactionResult {
 }
 
 wire_enum! {
-    /// Transaction protocol status.
+    /// Where a transaction stands.
     ///
-    /// Source: AIP 1.0 §13.
+    /// Source: AIP 1.0 §13.5.
     pub enum TransactionProtocolStatus {
-        /// `dry_run_completed`.
+        /// The dry run is done.
         DryRunCompleted => "dry_run_completed",
-        /// `planned`.
+        /// There is a plan.
         Planned => "planned",
-        /// `prepared`.
+        /// All is ready for a commit.
         Prepared => "prepared",
-        /// `committing`.
+        /// The commit runs.
         Committing => "committing",
-        /// `committed`.
+        /// The commit is done.
         Committed => "committed",
-        /// `compensating`.
+        /// The effect is being undone.
         Compensating => "compensating",
-        /// `compensated`.
+        /// The effect was undone.
         Compensated => "compensated",
-        /// `requires_human`.
+        /// It waits for a person.
         RequiresHuman => "requires_human",
-        /// `cancelled`.
+        /// It was stopped.
         Cancelled => "cancelled",
-        /// `rollback_not_supported`.
+        /// There is no way back.
         RollbackNotSupported => "rollback_not_supported",
-        /// `failed`.
+        /// It failed.
         Failed => "failed",
-        /// `outcome_unknown`.
+        /// Nobody knows whether it took effect.
         OutcomeUnknown => "outcome_unknown",
-        /// `reconciling`.
+        /// The provider is being asked.
         Reconciling => "reconciling",
-        /// `reconciled`.
+        /// The provider told what happened.
         Reconciled => "reconciled",
     }
 }
 
-/// Transaction plan.
+/// What a commit would do, bound to its input.
 ///
-/// Source: AIP 1.0 §13.
+/// Source: AIP 1.0 §13.3.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransactionPlan {
-    /// Plan id.
+    /// The plan.
     pub plan_id: String,
-    /// Transaction id.
+    /// The transaction.
     pub transaction_id: TransactionId,
-    /// Action id.
+    /// The action.
     pub action_id: ActionId,
-    /// Capability id.
+    /// The capability.
     pub capability_id: CapabilityId,
-    /// Transaction.
+    /// The part that the action plays in a transaction.
     pub transaction: ActionTransaction,
-    /// Planned by.
+    /// Who planned it.
     pub planned_by: Principal,
-    /// SHA-256 over the canonical action input.
+    /// SHA-256 of the canonical action input.
     pub input_hash: String,
-    /// Input snapshot.
+    /// The input, as planned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_snapshot: Option<Value>,
-    /// Predicted side effects.
+    /// Effects that a commit would have.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub predicted_side_effects: Vec<SideEffect>,
-    /// Approval required.
+    /// Whether a commit needs an approval.
     pub approval_required: bool,
-    /// Approval policy.
+    /// What an approval needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_policy: Option<ApprovalPolicy>,
-    /// Compensation.
+    /// How the effect can be undone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compensation: Option<CompensationContract>,
-    /// Dry run fidelity.
+    /// How close a dry run comes to the real thing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dry_run_fidelity: Option<DryRunFidelity>,
-    /// Identity.
+    /// On whose account.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<IdentityContext>,
-    /// Created at.
+    /// When the record was made.
     pub created_at: Timestamp,
-    /// Expires at.
+    /// The instant after which it no longer holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    /// Metadata.
+    /// Free metadata.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Value>,
 }
 
-/// Transaction query request.
+/// Asks for a transaction by one of its ids.
 ///
-/// Source: AIP 1.0 §13.
+/// Source: AIP 1.0 §13.5.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransactionQueryRequest {
-    /// Selector.
+    /// The transaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transaction_id: Option<TransactionId>,
-    /// Selector.
+    /// The plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_id: Option<String>,
-    /// Selector.
+    /// The action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action_id: Option<ActionId>,
-    /// Tenant id.
+    /// The tenant; must be one that the caller may ask about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<String>,
-    /// Include result.
+    /// Whether to add the result.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub include_result: bool,
-    /// Include receipts.
+    /// Whether to add the receipt chain.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub include_receipts: bool,
 }
 
-/// Transaction view.
+/// A transaction as a reader may see it.
 ///
-/// Source: AIP 1.0 §13.
+/// Source: AIP 1.0 §13.5.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransactionView {
-    /// Transaction id.
+    /// The transaction.
     pub transaction_id: TransactionId,
-    /// Action id.
+    /// The action.
     pub action_id: ActionId,
-    /// Capability id.
+    /// The capability.
     pub capability_id: CapabilityId,
-    /// Transaction.
+    /// The part that the action plays in a transaction.
     pub transaction: ActionTransaction,
-    /// Free label here, enum in TransactionResult.
+    /// Where it stands, a free label.
     pub status: String,
-    /// Plan.
+    /// The plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<TransactionPlan>,
-    /// Result.
+    /// The result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<ActionResult>,
-    /// Receipt chain.
+    /// The evidence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipt_chain: Option<ReceiptChain>,
-    /// Created at.
+    /// When the record was made.
     pub created_at: Timestamp,
-    /// Updated at.
+    /// When the record last changed.
     pub updated_at: Timestamp,
 }
