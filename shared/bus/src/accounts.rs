@@ -23,6 +23,9 @@ pub const SYSTEM_ACCOUNT: &str = "SYS";
 /// The account of `aip bench`, with streams of its own.
 pub const BENCH_ACCOUNT: &str = "BENCH";
 /// How long after a request its answer still passes between two accounts. An action may run longer: then its status is read.
+///
+/// nats-server forgets where an answer goes after its `response_threshold`, two minutes unless told otherwise, and a
+/// connector's right to answer after `expires`, two minutes too; what comes later is lost without a word.
 pub const ANSWER_WITHIN: Duration = Duration::from_secs(60 * 60);
 
 /// A text that is no public nkey of a user.
@@ -60,7 +63,7 @@ impl fmt::Display for UserKey {
 /// A user inside account `AIP`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ServiceUser {
-    /// Creates streams, buckets and consumers; reads and writes no message.
+    /// Creates streams, buckets and lanes; publishes no message.
     Bootstrap,
     /// The service `admission`.
     Admission,
@@ -68,7 +71,7 @@ pub enum ServiceUser {
     Scheduler,
     /// The service `edge-http`.
     EdgeHttp,
-    /// Reads the state of streams and consumers, for `aip bench` and operators; reads and writes no message.
+    /// Reads the state of streams and lanes and the account's counters, for `aip bench` and operators; no message.
     Observer,
 }
 
@@ -179,9 +182,9 @@ pub struct Cluster {
 pub struct ServerOptions {
     /// Name of the server, its own in a cluster.
     pub name: String,
-    /// Where clients connect.
+    /// Where clients connect. Port 0 stands for a free one.
     pub listen: SocketAddr,
-    /// Where the monitor answers; unprotected, so keep it inside.
+    /// Where the monitor answers; unprotected, so keep it inside. Port 0 stands for a free one.
     pub http: Option<SocketAddr>,
     /// Folder of the streams.
     pub store_dir: PathBuf,

@@ -9,11 +9,13 @@
 //! | `ack`, `nak`, `progress`, `term` | `$JS.ACK.<stream>.<consumer>.>`, and `$JS.ACK.*.*.<stream>.<consumer>.>` in a domain or since 2.14 |
 //! | `watch` | `$JS.API.CONSUMER.CREATE.<stream>.*.<filter>`, `$JS.API.CONSUMER.MSG.NEXT.<stream>.*`, `$JS.API.CONSUMER.DELETE.<stream>.*` |
 //! | `topology::verify` | `$JS.API.STREAM.INFO.<stream>`, `$JS.API.CONSUMER.INFO.<stream>.<consumer>` |
-//! | `topology::bootstrap` | `$JS.API.STREAM.{INFO,CREATE,UPDATE}.<stream>`, `$JS.API.CONSUMER.{INFO,CREATE,DURABLE.CREATE}.<stream>.>` |
+//! | `topology::bootstrap` | the same, `$JS.API.STREAM.{CREATE,UPDATE}.<stream>`, `$JS.API.CONSUMER.CREATE.<stream>.<consumer>` |
 //!
-//! All of them subscribe the user's own inbox prefix. Who reads a stream by direct or leader get reads all of it: the server
-//! cannot restrict the subject inside the request. Who may create a watch's consumer could have it push the bucket's values
-//! to any subject of the account, so that right stays with the bucket's only writer.
+//! All of them subscribe the user's own inbox prefix. Nobody may delete or purge a stream, delete a message or a lane.
+//!
+//! What the server cannot restrict: the subject *inside* a read (who reads a stream by direct or leader get reads all of it),
+//! the delivery subject inside a consumer's creation (who creates a watch's consumer could push the bucket's values to any
+//! subject of the account, so that right stays with the bucket's only writer), and the headers of a publish.
 
 use std::time::Duration;
 
@@ -63,12 +65,14 @@ impl Permissions {
 
     fn reads(self, streams: &[&str]) -> Self {
         self.publish(streams.iter().flat_map(|stream| {
-            [
-                format!("$JS.API.STREAM.INFO.{stream}"),
-                format!("$JS.API.DIRECT.GET.{stream}"),
-                format!("$JS.API.STREAM.MSG.GET.{stream}"),
-            ]
+            [format!("$JS.API.DIRECT.GET.{stream}"), format!("$JS.API.STREAM.MSG.GET.{stream}")]
         }))
+    }
+
+    /// Every service checks at its start that all streams and lanes are there.
+    fn verifies(self) -> Self {
+        let lanes = lane_groups().into_iter().map(|lane| format!("$JS.API.CONSUMER.INFO.{}.{}", lane.stream, lane.consumer));
+        self.publish(STREAMS.iter().map(|stream| format!("$JS.API.STREAM.INFO.{}", stream.name))).publish(lanes)
     }
 
     fn watches(self, stream: &str, filter: &str) -> Self {
@@ -83,7 +87,6 @@ impl Permissions {
         self.publish(lane_groups().into_iter().flat_map(|lane| {
             let (stream, consumer) = (lane.stream, lane.consumer);
             [
-                format!("$JS.API.CONSUMER.INFO.{stream}.{consumer}"),
                 format!("$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}"),
                 format!("$JS.ACK.{stream}.{consumer}.>"),
                 format!("$JS.ACK.*.*.{stream}.{consumer}.>"),
@@ -100,22 +103,15 @@ pub fn service_permissions(user: ServiceUser, peer: &Peer) -> Permissions {
         ServiceUser::Bootstrap => bootstrap(permissions),
         ServiceUser::Admission => admission(permissions, peer),
         ServiceUser::Scheduler => scheduler(permissions, peer),
-        ServiceUser::EdgeHttp => permissions.publish([peer.subjects()]).subscribe(["aipl.>"]),
+        ServiceUser::EdgeHttp => permissions.publish([peer.subjects()]).subscribe(["aipl.>"]).verifies(),
         ServiceUser::Observer => observer(permissions),
     }
 }
 
 fn bootstrap(permissions: Permissions) -> Permissions {
-    permissions.publish(["$JS.API.INFO"]).publish(STREAMS.iter().flat_map(|stream| {
-        let name = stream.name;
-        [
-            format!("$JS.API.STREAM.INFO.{name}"),
-            format!("$JS.API.STREAM.CREATE.{name}"),
-            format!("$JS.API.STREAM.UPDATE.{name}"),
-            format!("$JS.API.CONSUMER.INFO.{name}.*"),
-            format!("$JS.API.CONSUMER.CREATE.{name}.>"),
-            format!("$JS.API.CONSUMER.DURABLE.CREATE.{name}.*"),
-        ]
+    let lanes = lane_groups().into_iter().map(|lane| format!("$JS.API.CONSUMER.CREATE.{}.{}", lane.stream, lane.consumer));
+    permissions.verifies().publish(lanes).publish(STREAMS.iter().flat_map(|stream| {
+        [format!("$JS.API.STREAM.CREATE.{}", stream.name), format!("$JS.API.STREAM.UPDATE.{}", stream.name)]
     }))
 }
 
@@ -126,6 +122,7 @@ fn admission(permissions: Permissions, peer: &Peer) -> Permissions {
         .reads(&[AIP_JOURNAL, AIP_BLOBS, KV_AIP_IDEMPOTENCY, KV_AIP_REPLAY, KV_AIP_REGISTRY, KV_AIP_LIVENESS])
         .watches(KV_AIP_REGISTRY, &registry_all())
         .watches(KV_AIP_LIVENESS, &liveness_all())
+        .verifies()
         .answers(&[ServiceUser::EdgeHttp])
         .subscribe(owner_subjects(peer, &Owner::Admission.messages()))
         .subscribe([Report::Register, Report::Alive].map(report_all))
@@ -138,6 +135,7 @@ fn scheduler(permissions: Permissions, peer: &Peer) -> Permissions {
         .publish(["$KV.AIP_LEASES.>", "$KV.AIP_REPLAY.>"])
         .publish(["aips.*.*", "aipw.*.*", "aipx.*.*"])
         .reads(&[AIP_JOURNAL, AIP_CHUNKS, AIP_BLOBS, KV_AIP_LEASES, KV_AIP_REPLAY])
+        .verifies()
         .lanes()
         .answers(&[ServiceUser::EdgeHttp, ServiceUser::Admission])
         .subscribe(owner_subjects(peer, &Owner::Scheduler.messages()))
@@ -157,7 +155,6 @@ fn observer(permissions: Permissions) -> Permissions {
         "$JS.API.CONSUMER.LIST.*",
         "$JS.API.CONSUMER.INFO.*.*",
         "$SYS.REQ.ACCOUNT.PING.STATZ",
-        "$SYS.REQ.ACCOUNT.PING.CONNZ",
     ])
 }
 

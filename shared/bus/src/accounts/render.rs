@@ -64,9 +64,9 @@ pub fn sample() -> String {
 
 fn server(out: &mut Writer, options: &ServerOptions) {
     out.line(&format!("server_name: {}", quote(&options.name)));
-    out.line(&format!("listen: {}", quote(&options.listen.to_string())));
+    out.line(&format!("listen: {}", quote(&address(options.listen))));
     if let Some(http) = options.http {
-        out.line(&format!("http: {}", quote(&http.to_string())));
+        out.line(&format!("http: {}", quote(&address(http))));
     }
     out.line(&format!("max_payload: {}", options.max_payload));
     out.open("jetstream {");
@@ -186,6 +186,15 @@ fn user(out: &mut Writer, name: &str, key: &UserKey, permissions: Option<&Permis
         out.line(&format!("allow_responses: {{ max: 1, expires: {} }}", seconds(within)));
     }
     out.close("} }");
+}
+
+/// The server takes a free port for `-1`.
+fn address(address: SocketAddr) -> String {
+    match (address, address.port()) {
+        (SocketAddr::V4(v4), 0) => format!("{}:-1", v4.ip()),
+        (SocketAddr::V6(v6), 0) => format!("[{}]:-1", v6.ip()),
+        (address, _) => address.to_string(),
+    }
 }
 
 fn seconds(duration: Duration) -> String {

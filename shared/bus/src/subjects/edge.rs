@@ -125,3 +125,12 @@ impl Origin {
         }
     }
 }
+
+/// Whether a subject is an inbox, or stands for one of another account. A service answers there and nowhere else: the right
+/// to answer must not become, by the reply subject of a request, the right to write a record.
+#[must_use]
+pub fn is_inbox(subject: &str) -> bool {
+    let (first, rest) = subject.split_once('.').unwrap_or_default();
+    (first == "_INBOX" || first.starts_with("_INBOX_") || first == "_R_")
+        && rest.split('.').all(|token| !token.is_empty() && !token.contains(|c: char| matches!(c, '*' | '>') || c.is_whitespace()))
+}

@@ -1,0 +1,153 @@
+//! Connectors come and go: admitted as a whole with a living process, or not at all (AIP 1.0 §9.2).
+
+use std::{collections::BTreeSet, time::Duration};
+
+use aip_bus::{Admitted, BusError, Headers, Inbound, Living, subjects::{ConnectorName, Report, parse_report, report_all}, work::{Alive, Noted, Register, Registered}};
+use aip_schema::CapabilitySchema;
+use aip_service::{Catalogue, Context};
+use aip_types::{Capability, ErrorCode, ProtocolError, limits, rules};
+use anyhow::Context as _;
+use futures::StreamExt;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::json;
+
+use crate::action::unavailable;
+
+/// How long an admitted connector may take to appear in our own catalogue.
+const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
+
+#[derive(Clone)]
+pub(crate) struct Connectors {
+    ctx: Context,
+    catalogue: Catalogue,
+}
+
+impl Connectors {
+    pub(crate) async fn start(ctx: &Context, catalogue: Catalogue) -> anyhow::Result<()> {
+        let connectors = Self { ctx: ctx.clone(), catalogue };
+        for report in [Report::Register, Report::Alive] {
+            let subject = report_all(report);
+            let mut inbound = ctx.bus.port().subscribe(&subject, Some(ctx.name)).await.with_context(|| format!("subscribing {subject}"))?;
+            let (connectors, tasks) = (connectors.clone(), ctx.tasks.clone());
+            ctx.tasks.spawn_until_drain(async move {
+                while let Some(message) = inbound.next().await {
+                    let connectors = connectors.clone();
+                    tasks.spawn(async move { connectors.on_message(message).await });
+                }
+            });
+        }
+        Ok(())
+    }
+
+    async fn on_message(&self, message: Inbound) {
+        let done = match parse_report(&message.subject) {
+            Some((connector, Report::Register)) => self.with(&message, |register: Register| self.on_register(connector, register)).await,
+            Some((connector, Report::Alive)) => self.with(&message, |alive: Alive| self.on_alive(connector, alive)).await,
+            Some((_, Report::Begin | Report::Chunk | Report::Result | Report::Heartbeat)) | None => Ok(()),
+        };
+        if let Err(fault) = done {
+            tracing::warn!(%fault, subject = message.subject, "a connector's message was not answered");
+        }
+    }
+
+    async fn with<M, A, F>(&self, message: &Inbound, on_message: impl FnOnce(M) -> F) -> Result<(), BusError>
+    where
+        M: DeserializeOwned,
+        A: Serialize,
+        F: Future<Output = Result<A, BusError>>,
+    {
+        let body = serde_json::from_slice(&message.payload).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
+        let answer = on_message(body).await?;
+        let Some(reply) = &message.reply else { return Ok(()) };
+        let payload = serde_json::to_vec(&answer).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
+        self.ctx.bus.port().publish(reply, None, Headers::new(), payload.into()).await
+    }
+
+    async fn on_register(&self, connector: ConnectorName, register: Register) -> Result<Registered, BusError> {
+        let Register { instance, capabilities } = register;
+        if let Err(error) = self.check(&connector, &capabilities).await {
+            tracing::warn!(connector = connector.as_str(), code = error.code, details = ?error.details, "a connector was rejected");
+            return Ok(Registered::Rejected { error });
+        }
+        let digest = digest(&capabilities)?;
+        let (held, revision) = self.ctx.bus.admitted(&connector).await?;
+        if held.is_none_or(|held| held.digest != digest) {
+            let admitted = Admitted { connector: connector.to_string(), digest: digest.clone(), capabilities };
+            match self.ctx.bus.admit_connector(&connector, &admitted, revision).await {
+                Ok(()) => {}
+                Err(fault) => return Ok(Registered::Rejected { error: unavailable(fault) }),
+            }
+        }
+        self.ctx.bus.keep_alive(&connector, &Living { connector: connector.to_string(), instance: instance.clone(), digest: digest.clone() }).await?;
+        let visible = self.catalogue.when(|snapshot| snapshot.is_alive(connector.as_str(), &instance) && snapshot.admitted(connector.as_str()).is_some_and(|admitted| admitted.digest == digest));
+        if tokio::time::timeout(VISIBLE_WITHIN, visible).await.is_err() {
+            return Ok(Registered::Rejected { error: unavailable(BusError::unavailable()) });
+        }
+        tracing::info!(connector = connector.as_str(), instance, "a connector was admitted");
+        Ok(Registered::Admitted { digest, alive_every_ms: limits::ALIVE_EVERY_MS })
+    }
+
+    async fn on_alive(&self, connector: ConnectorName, alive: Alive) -> Result<Noted, BusError> {
+        let Alive { instance, digest, leaving } = alive;
+        if leaving {
+            self.ctx.bus.leave(&connector, &instance).await?;
+            return Ok(Noted::Kept);
+        }
+        let snapshot = self.catalogue.now();
+        let admitted = snapshot.admitted(connector.as_str()).is_some_and(|admitted| admitted.digest == digest);
+        // Another version is admitted and alive: this process may finish, it is not offered any more.
+        if !admitted && !snapshot.is_live(connector.as_str()) {
+            return Ok(Noted::Register);
+        }
+        self.ctx.bus.keep_alive(&connector, &Living { connector: connector.to_string(), instance, digest }).await?;
+        Ok(Noted::Kept)
+    }
+
+    /// The whole manifest is valid, or nothing of it is admitted (AIP 1.0 §9.1).
+    async fn check(&self, connector: &ConnectorName, capabilities: &[Capability]) -> Result<(), ProtocolError> {
+        let mut findings = Vec::new();
+        let mut ids = BTreeSet::new();
+        let snapshot = self.catalogue.now();
+        for (index, capability) in capabilities.iter().enumerate() {
+            let at = |tail: &str| format!("/capabilities/{index}{tail}");
+            if !self.ctx.directory.may_register(connector, &capability.id) {
+                findings.push(json!({"pointer": at("/id"), "rule": "may_register"}));
+            }
+            if !ids.insert(&capability.id) {
+                findings.push(json!({"pointer": at("/id"), "rule": "unique"}));
+            }
+            if let Some(fault) = rules::capability(capability) {
+                findings.push(json!({"pointer": at(&fault.pointer), "rule": fault.rule}));
+            }
+            if snapshot.holder(&capability.id).is_some_and(|holder| holder != connector.as_str()) {
+                return Err(ProtocolError::from(ErrorCode::CapabilityTaken).with_details(json!({"pointer": at("/id")})));
+            }
+        }
+        if capabilities.is_empty() {
+            findings.push(json!({"pointer": "/capabilities", "rule": "minItems"}));
+        }
+        findings.extend(compiled(capabilities.to_vec()).await);
+        if findings.is_empty() { Ok(()) } else { Err(ProtocolError::from(ErrorCode::ManifestRejected).with_details(json!({"findings": findings}))) }
+    }
+}
+
+/// Compiles every schema, off the async threads (AIP 1.0 §22.8).
+async fn compiled(capabilities: Vec<Capability>) -> Vec<serde_json::Value> {
+    let work = move || {
+        let mut findings = Vec::new();
+        for (index, capability) in capabilities.iter().enumerate() {
+            for (member, schema) in [("input_schema", Some(&capability.input_schema)), ("output_schema", capability.output_schema.as_ref())] {
+                if let Some(fault) = schema.and_then(|schema| CapabilitySchema::compile(schema).err()) {
+                    findings.push(json!({"pointer": format!("/capabilities/{index}/{member}"), "rule": fault.to_string()}));
+                }
+            }
+        }
+        findings
+    };
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| vec![json!({"pointer": "/capabilities", "rule": "compiles"})])
+}
+
+fn digest(capabilities: &[Capability]) -> Result<String, BusError> {
+    let value = serde_json::to_value(capabilities).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
+    Ok(aip_crypto::hash(&value))
+}

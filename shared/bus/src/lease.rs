@@ -1,0 +1,104 @@
+//! Leases and fences (`design.md` §4.3): a key with an expiry in `AIP_LEASES`. The fence is the revision of its creation.
+
+use std::time::Duration;
+
+use aip_types::limits;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Append, Bus, BusError, Expect, Sequence, Source, nonce,
+    subjects::{KV_AIP_LEASES, RecordKey, lease},
+    work::Fence,
+};
+
+const LEASE: Duration = Duration::from_millis(limits::LEASE_MS);
+
+/// A lease as it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lease {
+    /// Revision of its creation: larger than every earlier fence of the bucket.
+    pub fence: Fence,
+    /// Last revision: what a renewal expects.
+    pub revision: Sequence,
+    /// When it was written last, by the server's clock.
+    pub at: aip_types::Millis,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Value {
+    /// Random name of the taking.
+    name: String,
+    /// Absent in the value that created the key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fence: Option<Fence>,
+}
+
+impl Bus {
+    /// Takes the lease if nobody has it. Taking it proves that every earlier one is over. `None`: somebody holds it.
+    ///
+    /// # Errors
+    /// [`BusError::Unavailable`].
+    pub async fn take_lease(&self, key: &RecordKey) -> Result<Option<Fence>, BusError> {
+        let value = Value { name: nonce(), fence: None };
+        let payload = serde_json::to_vec(&value).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
+        let append = Append::new(lease(key), payload).expecting(Expect::LastOnSubject(Sequence::NONE)).expiring(LEASE);
+        match self.port().append(append).await {
+            Ok(sequence) => Ok(Some(Fence(sequence.0))),
+            Err(BusError::Conflict | BusError::Busy) => Ok(None),
+            Err(fault @ BusError::Unavailable(_)) => match self.read_lease(key).await? {
+                Some((held, lease)) if held.name == value.name => Ok(Some(lease.fence)),
+                Some(_) => Ok(None),
+                None => Err(fault),
+            },
+            Err(fault @ (BusError::NoResponders | BusError::Refused { .. } | BusError::Undecodable(_))) => Err(fault),
+        }
+    }
+
+    /// The lease as the leader has it.
+    ///
+    /// # Errors
+    /// [`BusError::Unavailable`].
+    pub async fn lease(&self, key: &RecordKey) -> Result<Option<Lease>, BusError> {
+        Ok(self.read_lease(key).await?.map(|(_, lease)| lease))
+    }
+
+    /// Gives the lease another full time, if it still carries this fence. `false`: it is lost.
+    ///
+    /// # Errors
+    /// [`BusError::Unavailable`].
+    pub async fn renew_lease(&self, key: &RecordKey, fence: Fence) -> Result<bool, BusError> {
+        let Some((held, current)) = self.read_lease(key).await? else { return Ok(false) };
+        if current.fence != fence {
+            return Ok(false);
+        }
+        let value = Value { name: held.name, fence: Some(fence) };
+        let payload = serde_json::to_vec(&value).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
+        let append =
+            Append::new(lease(key), payload).expecting(Expect::LastOnSubject(current.revision)).expiring(LEASE);
+        match self.port().append(append).await {
+            Ok(_) => Ok(true),
+            // Another renewal of the same lease won, or it ended: the next heartbeat tells.
+            Err(BusError::Conflict) => Ok(self.lease(key).await?.is_some_and(|lease| lease.fence == fence)),
+            Err(
+                fault @ (BusError::Busy
+                | BusError::NoResponders
+                | BusError::Unavailable(_)
+                | BusError::Refused { .. }
+                | BusError::Undecodable(_)),
+            ) => Err(fault),
+        }
+    }
+
+    async fn read_lease(&self, key: &RecordKey) -> Result<Option<(Value, Lease)>, BusError> {
+        let Some(stored) =
+            self.port().last(KV_AIP_LEASES, &lease(key), Source::Leader).await?.filter(|stored| !stored.marker)
+        else {
+            return Ok(None);
+        };
+        let value: Value =
+            serde_json::from_slice(&stored.payload).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
+        let fence = value.fence.unwrap_or(Fence(stored.sequence.0));
+        Ok(Some((value, Lease { fence, revision: stored.sequence, at: stored.at })))
+    }
+}

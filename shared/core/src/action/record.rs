@@ -1,0 +1,258 @@
+//! What an action's record holds. Stored in every journal entry, so its shape is a contract (`style.md` §2).
+
+use aip_types::{
+    ActionId, ActionMode, Capability, CapabilityId, CorrelationId, MessageId, Millis, Principal, ProtocolError,
+    RetrySafety, SessionId, SideEffect,
+};
+use alloc::{string::String, vec::Vec};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A value in the record itself, or in the object store where it is larger than `limits::RECORD_INLINE_BYTES_MAX`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Held {
+    /// The value.
+    Inline(Value),
+    /// Its address.
+    Blob {
+        /// SHA-256 of its canonical JSON, lower-case hex.
+        sha256: String,
+        /// Length of its JSON text in bytes.
+        bytes: u64,
+    },
+}
+
+/// The parts of the capability's contract that rule an action's life, frozen at admission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Contract {
+    /// All declared effects are reads.
+    pub read_only: bool,
+    /// What a repeat does (AIP 1.0 §9.6).
+    pub retry_safety: RetrySafety,
+}
+
+impl Contract {
+    /// Freezes a capability's contract; the conservative reading where it declares none (AIP 1.0 §9.4).
+    #[must_use]
+    pub fn of(capability: &Capability) -> Self {
+        capability.contract.as_ref().map_or(Self { read_only: false, retry_safety: RetrySafety::Unknown }, |contract| {
+            Self {
+                read_only: !contract.side_effects.is_empty()
+                    && contract.side_effects.iter().all(|effect| *effect == SideEffect::Read),
+                retry_safety: contract.execution.retry_safety,
+            }
+        })
+    }
+
+    /// Whether an attempt whose outcome is not known may be repeated (AIP 1.0 §13.6, §19.2).
+    #[must_use]
+    pub const fn may_repeat(self, keyed: bool) -> bool {
+        match self.retry_safety {
+            RetrySafety::Safe => true,
+            RetrySafety::SafeWithIdempotencyKey => keyed,
+            RetrySafety::Unsafe | RetrySafety::Unknown => false,
+        }
+    }
+}
+
+/// The caller's key, and the hash under which it is reserved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IdempotencyKey {
+    /// As the caller wrote it: the provider gets it.
+    pub value: String,
+    /// Name of the reservation (`crate::idempotency::reservation`).
+    pub hash: String,
+}
+
+/// The right of one attempt: which lease, which connector process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Grant {
+    /// Creation revision of the lease.
+    pub fence: u64,
+    /// The connector process that works under it.
+    pub instance: String,
+}
+
+/// Where an action stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Phase {
+    /// Waits for its first attempt.
+    Queued {},
+    /// An attempt may be at work.
+    Running(Grant),
+    /// The last attempt is lost and may be repeated; waits for the next.
+    RetryDue(Grant),
+    /// The last attempt is lost and may have had its effect (AIP 1.0 §13.6). Never repeated, never terminal by itself.
+    OutcomeUnknown(Grant),
+    /// Done.
+    Completed {},
+    /// Not done.
+    Failed {},
+    /// Not done in time, and without effect.
+    Expired {},
+    /// Given up.
+    DeadLettered {},
+}
+
+impl Phase {
+    /// Nothing changes it any more (AIP 1.0 §11.5).
+    #[must_use]
+    pub const fn is_terminal(&self) -> bool {
+        match self {
+            Self::Completed {} | Self::Failed {} | Self::Expired {} | Self::DeadLettered {} => true,
+            Self::Queued {} | Self::Running(_) | Self::RetryDue(_) | Self::OutcomeUnknown(_) => false,
+        }
+    }
+
+    /// Nothing moves it without a new trigger: its lane message may be acknowledged (`design.md` §4.1).
+    #[must_use]
+    pub const fn is_settled_or_parked(&self) -> bool {
+        self.is_terminal() || matches!(self, Self::OutcomeUnknown(_))
+    }
+}
+
+/// The record of one action.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ActionRecord {
+    /// Wire id.
+    pub id: ActionId,
+    /// Tenant, from the trusted context.
+    pub tenant: String,
+    /// What was called.
+    pub capability_id: CapabilityId,
+    /// The connector that serves it.
+    pub connector: String,
+    /// Frozen contract.
+    pub contract: Contract,
+    /// The authenticated caller (AIP 1.0 §11.2).
+    pub principal: Principal,
+    /// How it was authenticated.
+    pub method: String,
+    /// Mode asked for.
+    pub mode: ActionMode,
+    /// The request's message id.
+    pub request: MessageId,
+    /// Correlation of the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub correlation_id: Option<CorrelationId>,
+    /// Session of the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<SessionId>,
+    /// Idempotency key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<IdempotencyKey>,
+    /// Input; gone when the record is terminal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Held>,
+    /// Input hash (`aip_crypto::input_hash`).
+    pub input_hash: String,
+    /// When it was admitted.
+    pub accepted_at: Millis,
+    /// When it must be over; never moved (AIP 1.0 §11.1).
+    pub deadline: Millis,
+    /// Time of the last step.
+    pub updated_at: Millis,
+    /// Time of the first `started`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Millis>,
+    /// Time of the terminal step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed_at: Option<Millis>,
+    /// Where it stands.
+    pub phase: Phase,
+    /// Attempts begun.
+    pub attempts: u32,
+    /// First chunk number of the current attempt.
+    pub chunk_base: u64,
+    /// Number of the last chunk, once terminal and where there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunks_last: Option<u64>,
+    /// Output, when completed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Held>,
+    /// Why it is not completed, when terminal otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ProtocolError>,
+    /// Number of the last step, counted from 1.
+    pub step: u32,
+    /// Receipts so far.
+    pub receipts: u32,
+    /// The last receipt's id and hash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_receipt: Option<aip_types::ReceiptRef>,
+    /// The last causes (message ids of callers), newest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<String>,
+}
+
+impl ActionRecord {
+    /// A plain read: one offer, one answer, no lease (`design.md` §4.5).
+    #[must_use]
+    pub fn is_plain_read(&self) -> bool {
+        self.contract.read_only && self.contract.retry_safety == RetrySafety::Safe && self.mode == ActionMode::Sync
+    }
+
+    /// The current attempt's right, where there is or was one that matters.
+    #[must_use]
+    pub const fn grant(&self) -> Option<&Grant> {
+        match &self.phase {
+            Phase::Running(grant) | Phase::RetryDue(grant) | Phase::OutcomeUnknown(grant) => Some(grant),
+            Phase::Queued {} | Phase::Completed {} | Phase::Failed {} | Phase::Expired {} | Phase::DeadLettered {} => {
+                None
+            }
+        }
+    }
+
+    /// Name of its receipt chain.
+    #[must_use]
+    pub fn chain_id(&self) -> String {
+        alloc::format!("action:{}", self.id)
+    }
+
+    pub(crate) fn may_repeat(&self) -> bool {
+        self.contract.may_repeat(self.key.is_some())
+    }
+}
+
+/// Everything that admission has verified about one new action.
+#[derive(Clone, Debug)]
+pub struct Admission {
+    /// Id of the record: the caller's, or the reserved one on adoption.
+    pub id: ActionId,
+    /// Tenant, from the trusted context.
+    pub tenant: String,
+    /// What is called.
+    pub capability_id: CapabilityId,
+    /// Who serves it.
+    pub connector: String,
+    /// Frozen contract.
+    pub contract: Contract,
+    /// The authenticated caller.
+    pub principal: Principal,
+    /// How it was authenticated.
+    pub method: String,
+    /// Mode.
+    pub mode: ActionMode,
+    /// The request's message id.
+    pub request: MessageId,
+    /// Correlation.
+    pub correlation_id: Option<CorrelationId>,
+    /// Session.
+    pub session_id: Option<SessionId>,
+    /// Key and its reservation.
+    pub key: Option<IdempotencyKey>,
+    /// Input.
+    pub input: Held,
+    /// Input hash.
+    pub input_hash: String,
+    /// Now.
+    pub at: Millis,
+    /// Immutable deadline.
+    pub deadline: Millis,
+}

@@ -1,0 +1,398 @@
+//! The transition function: every (phase, trigger) pair has its answer here, and nowhere else.
+
+use aip_crypto::seal;
+use aip_types::{
+    ErrorCode, Event, EventId, Millis, Principal, PrincipalId, PrincipalKind, ProtocolError, Receipt, ReceiptId,
+    ReceiptRef, ReceiptType, Timestamp, limits,
+};
+use alloc::{
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+use serde_json::{Value, json};
+
+use super::record::{ActionRecord, Admission, Grant, Held, Phase};
+use crate::{Rejection, derive};
+
+/// What happens to an action after its first entry.
+#[derive(Clone, Debug)]
+pub enum Trigger {
+    /// A connector process asks to begin under a lease. `over`: the sender proved, by taking the lease, that any earlier
+    /// lease of this action is over.
+    Start {
+        /// Its right.
+        grant: Grant,
+        /// Earlier leases are over.
+        over: bool,
+        /// First chunk number of the attempt.
+        chunk_base: u64,
+    },
+    /// An attempt ended. A plain read has no grant.
+    Settle {
+        /// The attempt's right.
+        grant: Option<Grant>,
+        /// How it ended.
+        settled: Settled,
+        /// Number of the last chunk, if any.
+        chunks_last: Option<u64>,
+    },
+    /// The lease with this fence is over and its attempt said nothing. Only who took the key may send it.
+    LeaseOver {
+        /// Fence of the attempt that is lost.
+        fence: u64,
+    },
+    /// The deadline may have come.
+    DeadlineDue,
+    /// Offers and attempts failed too often to go on.
+    Exhausted,
+}
+
+/// How an attempt ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Settled {
+    /// It did the work.
+    Completed {
+        /// Validated output.
+        output: Held,
+    },
+    /// It did not.
+    Failed {
+        /// Why.
+        error: ProtocolError,
+        /// An external effect may have happened (AIP 1.0 §19.3).
+        uncertain: bool,
+    },
+}
+
+/// One applied transition: the record to store, and what the same append says about it.
+#[must_use = "a step that is not saved did not happen"]
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The new record.
+    pub record: ActionRecord,
+    /// Last token of the entry's subject: who has a lane on it acts next.
+    pub event: &'static str,
+    /// Events for readers (AIP 1.0 §16.1).
+    pub events: Vec<Event>,
+    /// Hash-linked receipts (AIP 1.0 §18.2).
+    pub receipts: Vec<Receipt>,
+}
+
+/// The first step: an admitted action is queued.
+pub fn admit(admission: Admission) -> Step {
+    let Admission {
+        id,
+        tenant,
+        capability_id,
+        connector,
+        contract,
+        principal,
+        method,
+        mode,
+        request,
+        correlation_id,
+        session_id,
+        key,
+        input,
+        input_hash,
+        at,
+        deadline,
+    } = admission;
+    let causes = alloc::vec![request.to_string()];
+    let record = ActionRecord {
+        id,
+        tenant,
+        capability_id,
+        connector,
+        contract,
+        principal,
+        method,
+        mode,
+        request,
+        correlation_id,
+        session_id,
+        key,
+        input: Some(input),
+        input_hash,
+        accepted_at: at,
+        deadline,
+        updated_at: at,
+        started_at: None,
+        completed_at: None,
+        phase: Phase::Queued {},
+        attempts: 0,
+        chunk_base: 0,
+        chunks_last: None,
+        output: None,
+        error: None,
+        step: 0,
+        receipts: 0,
+        last_receipt: None,
+        causes,
+    };
+    let actor = record.principal.clone();
+    let decided = json!({"decision": "allow", "capability_id": record.capability_id.as_str()});
+    let received = json!({"action_id": record.id.as_str(), "input_hash": record.input_hash});
+    let accepted = json!({"action_id": record.id.as_str(), "connector": record.connector});
+    Draft::new(record, at)
+        .receipt(ReceiptType::RequestReceived, &actor, received)
+        .receipt(ReceiptType::PolicyDecision, &fleet(), decided)
+        .receipt(ReceiptType::ActionAccepted, &fleet(), accepted)
+        .event("aip.action.accepted", None)
+        .done("queued")
+}
+
+/// Applies a trigger. Total: every phase answers every trigger.
+///
+/// # Errors
+/// A [`Rejection`], which changes nothing.
+///
+/// Source: AIP 1.0 §11.5, §13.6, §19.2; `design.md` §4.
+pub fn step(record: &ActionRecord, trigger: Trigger, at: Millis) -> Result<Step, Rejection> {
+    match &record.phase {
+        Phase::Queued {} => match trigger {
+            Trigger::Start { grant, chunk_base, .. } => start(record, grant, chunk_base, at),
+            Trigger::Settle { grant: None, settled, chunks_last } if record.is_plain_read() => {
+                Ok(settle(record, settled, chunks_last, at))
+            }
+            Trigger::Settle { .. } => Err(Rejection::StaleFence),
+            Trigger::LeaseOver { .. } => Err(Rejection::NotAdmitted),
+            Trigger::DeadlineDue => {
+                due(record, at).map(|()| end(record, Phase::Expired {}, ErrorCode::ActionExpired, at))
+            }
+            Trigger::Exhausted => Ok(end(record, Phase::DeadLettered {}, ErrorCode::ActionDeadLettered, at)),
+        },
+        Phase::Running(current) => match trigger {
+            Trigger::Start { grant, .. } if grant == *current => Err(Rejection::Repeated),
+            Trigger::Start { grant, .. } if grant.fence <= current.fence => Err(Rejection::StaleFence),
+            Trigger::Start { over: false, .. } => Err(Rejection::LeaseHeld),
+            Trigger::Start { .. } if !record.may_repeat() => Err(Rejection::NotAdmitted),
+            Trigger::Start { grant, chunk_base, .. } => start(record, grant, chunk_base, at),
+            Trigger::Settle { grant: Some(grant), settled, chunks_last } if grant == *current => {
+                Ok(settle(record, settled, chunks_last, at))
+            }
+            Trigger::Settle { .. } => Err(Rejection::StaleFence),
+            Trigger::LeaseOver { fence } if fence != current.fence => Err(Rejection::StaleFence),
+            Trigger::LeaseOver { .. } => Ok(lose(record, current, at)),
+            Trigger::DeadlineDue if !record.contract.read_only => Err(Rejection::LeaseHeld),
+            Trigger::DeadlineDue => {
+                due(record, at).map(|()| end(record, Phase::Expired {}, ErrorCode::ActionExpired, at))
+            }
+            Trigger::Exhausted => Err(Rejection::LeaseHeld),
+        },
+        Phase::RetryDue(last) => match trigger {
+            Trigger::Start { grant, .. } if grant.fence <= last.fence => Err(Rejection::StaleFence),
+            Trigger::Start { grant, chunk_base, .. } => start(record, grant, chunk_base, at),
+            Trigger::Settle { .. } => Err(Rejection::StaleFence),
+            Trigger::LeaseOver { .. } => Err(Rejection::NotAdmitted),
+            Trigger::DeadlineDue => due(record, at).map(|()| give_up(record, last, at)),
+            Trigger::Exhausted => Ok(give_up(record, last, at)),
+        },
+        Phase::OutcomeUnknown(last) => match trigger {
+            Trigger::Settle { grant: Some(grant), settled, chunks_last } if grant == *last => {
+                Ok(settle(record, settled, chunks_last, at))
+            }
+            Trigger::Settle { .. } => Err(Rejection::StaleFence),
+            Trigger::Start { .. } | Trigger::LeaseOver { .. } | Trigger::DeadlineDue | Trigger::Exhausted => {
+                Err(Rejection::NotAdmitted)
+            }
+        },
+        Phase::Completed {} | Phase::Failed {} | Phase::Expired {} | Phase::DeadLettered {} => match trigger {
+            Trigger::Start { .. }
+            | Trigger::Settle { .. }
+            | Trigger::LeaseOver { .. }
+            | Trigger::DeadlineDue
+            | Trigger::Exhausted => Err(Rejection::Terminal),
+        },
+    }
+}
+
+fn due(record: &ActionRecord, at: Millis) -> Result<(), Rejection> {
+    if at < record.deadline { Err(Rejection::NotDue) } else { Ok(()) }
+}
+
+fn start(record: &ActionRecord, grant: Grant, chunk_base: u64, at: Millis) -> Result<Step, Rejection> {
+    if at >= record.deadline {
+        return Err(Rejection::DeadlinePassed);
+    }
+    if record.attempts >= limits::ATTEMPTS_MAX {
+        return Err(Rejection::Exhausted);
+    }
+    let mut next = record.clone();
+    next.attempts = record.attempts.saturating_add(1);
+    next.started_at = record.started_at.or(Some(at));
+    next.chunk_base = chunk_base.max(record.chunk_base);
+    let data = json!({"attempt": next.attempts, "fence": grant.fence, "instance": grant.instance});
+    next.phase = Phase::Running(grant);
+    Ok(Draft::new(next, at).event("aip.action.started", Some(data)).done("started"))
+}
+
+fn settle(record: &ActionRecord, settled: Settled, chunks_last: Option<u64>, at: Millis) -> Step {
+    match settled {
+        Settled::Completed { output } => {
+            let mut next = terminal(record, Phase::Completed {}, at);
+            next.chunks_last = chunks_last;
+            let hash = match &output {
+                Held::Inline(value) => aip_crypto::hash(value),
+                Held::Blob { sha256, .. } => sha256.clone(),
+            };
+            next.output = Some(output);
+            let executed =
+                json!({"capability_id": next.capability_id.as_str(), "attempt": next.attempts, "output_hash": hash});
+            let actor = connector(record);
+            Draft::new(next, at)
+                .receipt(ReceiptType::ToolExecuted, &actor, executed)
+                .receipt(ReceiptType::ResultReturned, &fleet(), json!({"status": "completed"}))
+                .event("aip.action.completed", None)
+                .done("completed")
+        }
+        Settled::Failed { uncertain: true, error } if !record.contract.read_only => {
+            let grant = record.grant().cloned().unwrap_or(Grant { fence: 0, instance: String::new() });
+            let mut next = record.clone();
+            next.phase = Phase::OutcomeUnknown(grant);
+            next.chunks_last = chunks_last;
+            Draft::new(next, at)
+                .event("aip.action.outcome_unknown", Some(json!({"code": error.code})))
+                .done("outcome_unknown")
+        }
+        Settled::Failed { error, .. } => {
+            let mut next = terminal(record, Phase::Failed {}, at);
+            next.chunks_last = chunks_last;
+            let code = error.code.clone();
+            next.error = Some(error);
+            let actor = connector(record);
+            Draft::new(next, at)
+                .receipt(
+                    ReceiptType::ToolExecuted,
+                    &actor,
+                    json!({"capability_id": record.capability_id.as_str(), "code": code}),
+                )
+                .receipt(ReceiptType::ResultReturned, &fleet(), json!({"status": "failed", "code": code}))
+                .event("aip.action.failed", Some(json!({"code": code})))
+                .done("failed")
+        }
+    }
+}
+
+/// The attempt is lost: repeat where the contract allows it, else nobody knows whether it had its effect.
+fn lose(record: &ActionRecord, grant: &Grant, at: Millis) -> Step {
+    let data = json!({"attempt": record.attempts, "fence": grant.fence});
+    let mut next = record.clone();
+    if record.may_repeat() {
+        next.phase = Phase::RetryDue(grant.clone());
+        return Draft::new(next, at).event("aip.action.attempt_lost", Some(data)).done("retry_due");
+    }
+    next.phase = Phase::OutcomeUnknown(grant.clone());
+    Draft::new(next, at).event("aip.action.outcome_unknown", Some(data)).done("outcome_unknown")
+}
+
+/// No attempt will follow a lost one: a read had no effect, of anything else nobody knows.
+fn give_up(record: &ActionRecord, last: &Grant, at: Millis) -> Step {
+    if record.contract.read_only {
+        let (phase, code) = if at < record.deadline {
+            (Phase::DeadLettered {}, ErrorCode::ActionDeadLettered)
+        } else {
+            (Phase::Expired {}, ErrorCode::ActionExpired)
+        };
+        return end(record, phase, code, at);
+    }
+    let mut next = record.clone();
+    next.phase = Phase::OutcomeUnknown(last.clone());
+    Draft::new(next, at)
+        .event("aip.action.outcome_unknown", Some(json!({"attempt": record.attempts})))
+        .done("outcome_unknown")
+}
+
+fn end(record: &ActionRecord, phase: Phase, code: ErrorCode, at: Millis) -> Step {
+    let (kind, event) = if phase == (Phase::Expired {}) {
+        ("aip.action.expired", "expired")
+    } else {
+        ("aip.action.dead_lettered", "dead_lettered")
+    };
+    let mut next = terminal(record, phase, at);
+    next.error = Some(ProtocolError::from(code));
+    Draft::new(next, at)
+        .receipt(ReceiptType::ResultReturned, &fleet(), json!({"status": "failed", "code": code.row().code}))
+        .event(kind, None)
+        .done(event)
+}
+
+fn terminal(record: &ActionRecord, phase: Phase, at: Millis) -> ActionRecord {
+    let mut next = record.clone();
+    next.phase = phase;
+    next.input = None;
+    next.completed_at = Some(at);
+    next
+}
+
+fn fleet() -> Principal {
+    Principal::new(PrincipalId::new("system:aip-fleet"), PrincipalKind::System)
+}
+
+fn connector(record: &ActionRecord) -> Principal {
+    Principal::new(PrincipalId::new(format!("connector:{}", record.connector)), PrincipalKind::Service)
+}
+
+/// A step in the making: numbers it, links its receipts, derives its ids.
+struct Draft {
+    record: ActionRecord,
+    at: Millis,
+    events: Vec<Event>,
+    receipts: Vec<Receipt>,
+}
+
+impl Draft {
+    fn new(mut record: ActionRecord, at: Millis) -> Self {
+        record.step = record.step.saturating_add(1);
+        record.updated_at = at.max(record.updated_at);
+        Self { record, at, events: Vec::new(), receipts: Vec::new() }
+    }
+
+    fn receipt(mut self, receipt_type: ReceiptType, actor: &Principal, data: Value) -> Self {
+        self.record.receipts = self.record.receipts.saturating_add(1);
+        let number = self.record.receipts.to_string();
+        let id = ReceiptId::new(derive::id("rcpt_", self.at, &[&self.record.tenant, self.record.id.as_str(), &number]));
+        let previous = self.record.last_receipt.as_ref().map(|last| last.hash.clone());
+        let receipt = Receipt {
+            id: id.clone(),
+            receipt_type,
+            actor: bare(actor),
+            occurred_at: Timestamp::from_millis(self.at),
+            correlation_id: self.record.correlation_id.clone(),
+            data: Some(data),
+            previous_hash: None,
+            hash: None,
+        };
+        let sealed = seal(receipt, previous.as_deref());
+        self.record.last_receipt = Some(ReceiptRef { id, hash: sealed.hash.clone().unwrap_or_default() });
+        self.receipts.push(sealed);
+        self
+    }
+
+    fn event(mut self, kind: &str, data: Option<Value>) -> Self {
+        let step = self.record.step.to_string();
+        let id =
+            EventId::new(derive::id("evt_", self.at, &[&self.record.tenant, self.record.id.as_str(), &step, kind]));
+        self.events.push(Event {
+            id,
+            kind: kind.to_string(),
+            occurred_at: Timestamp::from_millis(self.at),
+            session_id: self.record.session_id.clone(),
+            action_id: Some(self.record.id.clone()),
+            correlation_id: self.record.correlation_id.clone(),
+            actor: None,
+            data,
+        });
+        self
+    }
+
+    fn done(self, event: &'static str) -> Step {
+        Step { record: self.record, event, events: self.events, receipts: self.receipts }
+    }
+}
+
+/// Evidence names the actor and nothing more of it.
+fn bare(actor: &Principal) -> Principal {
+    Principal::new(actor.id.clone(), actor.kind)
+}

@@ -1,0 +1,17 @@
+//! The pure protocol core: decisions of AIP 1.0 as total functions `(state, trigger) -> step`.
+//!
+//! It owns the action machine, the precedence of refusals at admission and the idempotency decisions. It must never read a
+//! clock, make randomness, log, wait or talk to anything: time and fences come in with the trigger, ids are derived from
+//! the record. `#![no_std]` holds it to that. Start reading at [`action::step`].
+#![no_std]
+
+extern crate alloc;
+
+mod derive;
+mod rejection;
+
+pub mod action;
+pub mod admission;
+pub mod idempotency;
+
+pub use rejection::Rejection;

@@ -1,0 +1,184 @@
+//! How a service starts, runs and ends.
+
+use std::{future::Future, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+
+use aip_bus::{Bus, Inbound, nats::{Connect, NatsPort, Seed}, subjects::{Owner, Peer, owner_subjects}, topology};
+use aip_types::{ErrorCode, MessageBody, MessageType, ProtocolError, limits};
+use anyhow::Context as _;
+use futures::StreamExt;
+use tokio::sync::Semaphore;
+
+use crate::{catalogue::Catalogue, directory::Directory, ops::Ops, receive::{Receiver, Refused, Request}, reply::{Correlation, answer, refusal}, settings::Settings, tasks::Tasks};
+
+/// How long a service may take to end.
+const DRAIN: Duration = Duration::from_secs(10);
+
+/// Where the bus is and who we are on it.
+#[derive(Clone, Debug, clap::Args)]
+pub struct BusArgs {
+    /// URL of the NATS server.
+    #[arg(long, env = "AIP_NATS_URL", default_value = "nats://127.0.0.1:4222")]
+    pub nats_url: String,
+    /// File with the nkey seed of this service's user. The path may be logged, the content never.
+    #[arg(long, env = "AIP_NKEY_FILE")]
+    pub nkey_file: PathBuf,
+    /// The fleet's `aip.toml`.
+    #[arg(long, env = "AIP_CONFIG", default_value = "aip.toml")]
+    pub config: PathBuf,
+    /// Address of `/healthz`, `/readyz` and `/metrics`.
+    #[arg(long, env = "AIP_OPS_LISTEN", default_value = "127.0.0.1:0")]
+    pub ops_listen: SocketAddr,
+    /// Time to reach the server at start.
+    #[arg(long, env = "AIP_NATS_CONNECT_TIMEOUT", default_value = "30s", value_parser = humantime::parse_duration)]
+    pub nats_connect_timeout: Duration,
+}
+
+/// What a running service has.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// Its name: its user, its queue group.
+    pub name: &'static str,
+    /// The stores.
+    pub bus: Bus,
+    /// Place of the canonical subjects.
+    pub peer: Peer,
+    /// Who is known.
+    pub directory: Arc<Directory>,
+    /// Its tasks.
+    pub tasks: Tasks,
+    /// Its operations port.
+    pub ops: Ops,
+}
+
+impl Context {
+    /// Connects, as the user of this name.
+    ///
+    /// # Errors
+    /// The server cannot be reached, or refuses the user.
+    pub async fn connect(name: &'static str, settings: &Settings, args: &BusArgs) -> anyhow::Result<Self> {
+        let mut connect = Connect::new(args.nats_url.clone(), name)
+            .with_seed(Seed::File(args.nkey_file.clone()))
+            .with_inbox_prefix(aip_bus::accounts::inbox_prefix(name));
+        connect.within = args.nats_connect_timeout;
+        let port = NatsPort::connect(connect).await.with_context(|| format!("connecting {name} to the bus"))?;
+        let context = Self {
+            name,
+            bus: Bus::new(Arc::new(port)),
+            peer: settings.peer()?,
+            directory: Arc::new(Directory::new(settings)?),
+            tasks: Tasks::default(),
+            ops: Ops::default(),
+        };
+        crate::ops::recorder();
+        let bound = context.ops.listen(args.ops_listen, &context.tasks).await?;
+        tracing::info!(service = name, ops = %bound, "connected");
+        Ok(context)
+    }
+
+    /// Refuses to start over streams that are not as this version wants them.
+    ///
+    /// # Errors
+    /// A stream or lane is missing or different.
+    pub async fn verify_topology(&self, streams: &[&str]) -> anyhow::Result<()> {
+        topology::verify(self.bus.port(), streams).await.context("the streams are not as this version wants them; run `aip bootstrap`")
+    }
+
+    /// Follows what may be called.
+    ///
+    /// # Errors
+    /// The buckets do not exist.
+    pub async fn catalogue(&self) -> anyhow::Result<Catalogue> {
+        Catalogue::follow(&self.bus, &self.tasks).await.context("following the registry")
+    }
+
+    /// Answers the request types of an owner, each request in a task of its own, for ever. What cannot be served at once is
+    /// refused with a typed error, not queued in memory.
+    ///
+    /// # Errors
+    /// The subjects cannot be subscribed.
+    pub async fn answer_requests<F, A>(&self, owner: Owner, types: &[MessageType], on_request: F) -> anyhow::Result<()>
+    where
+        F: Fn(Request) -> A + Clone + Send + Sync + 'static,
+        A: Future<Output = Result<MessageBody, ProtocolError>> + Send + 'static,
+    {
+        let receiver = Receiver::new(self.bus.clone(), Arc::clone(&self.directory));
+        let room = Arc::new(Semaphore::new(limits::REQUESTS_IN_FLIGHT_MAX));
+        for subject in owner_subjects(&self.peer, types) {
+            let mut inbound = self.bus.port().subscribe(&subject, Some(owner.as_str())).await.with_context(|| format!("subscribing {subject}"))?;
+            let (context, receiver, room, on_request) = (self.clone(), receiver.clone(), Arc::clone(&room), on_request.clone());
+            self.tasks.spawn_until_drain(async move {
+                while let Some(message) = inbound.next().await {
+                    let permit = Arc::clone(&room).try_acquire_owned();
+                    let (serving, receiver, on_request) = (context.clone(), receiver.clone(), on_request.clone());
+                    context.tasks.spawn(async move {
+                        match permit {
+                            Ok(permit) => {
+                                serving.serve(&receiver, &message, on_request).await;
+                                drop(permit);
+                            }
+                            Err(_) => serving.refuse(&message, &Correlation::default(), busy()).await,
+                        }
+                    });
+                }
+            });
+        }
+        Ok(())
+    }
+
+    async fn serve<F, A>(&self, receiver: &Receiver, inbound: &Inbound, on_request: F)
+    where
+        F: Fn(Request) -> A,
+        A: Future<Output = Result<MessageBody, ProtocolError>>,
+    {
+        match receiver.receive(inbound).await {
+            Ok(request) => {
+                metrics::counter!("aip_requests_total", "message_type" => request.envelope.message_type.as_str()).increment(1);
+                let correlation = request.correlation.clone();
+                let body = on_request(request).await.unwrap_or_else(refusal);
+                if let Err(fault) = answer(&self.bus, inbound, &correlation, body).await {
+                    tracing::warn!(%fault, "answering");
+                }
+            }
+            Err(Refused { error, correlation, .. }) => self.refuse(inbound, &correlation, error).await,
+        }
+    }
+
+    async fn refuse(&self, inbound: &Inbound, correlation: &Correlation, error: ProtocolError) {
+        metrics::counter!("aip_refusals_total", "code" => error.code.clone()).increment(1);
+        if let Err(fault) = answer(&self.bus, inbound, correlation, refusal(error)).await {
+            tracing::warn!(%fault, "refusing");
+        }
+    }
+}
+
+fn busy() -> ProtocolError {
+    ProtocolError::from(ErrorCode::RateLimited).with_retry_after_ms(limits::RETRY_AFTER_MS)
+}
+
+/// Runs one service until SIGTERM or SIGINT, then drains it.
+///
+/// # Errors
+/// It could not start.
+pub async fn run<F, S>(context: Context, serve: F) -> anyhow::Result<()>
+where
+    F: FnOnce(Context) -> S,
+    S: Future<Output = anyhow::Result<()>>,
+{
+    serve(context.clone()).await?;
+    context.ops.set_ready(true);
+    tracing::info!(service = context.name, "ready");
+    terminated().await?;
+    context.ops.set_ready(false);
+    context.tasks.drain(DRAIN).await;
+    Ok(())
+}
+
+async fn terminated() -> anyhow::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    tokio::select! {
+        _ = term.recv() => {}
+        _ = int.recv() => {}
+    }
+    Ok(())
+}

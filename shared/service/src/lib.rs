@@ -1,0 +1,30 @@
+//! The process: settings, telemetry, health, drain, and the two orders that every owner follows (receiving a request,
+//! driving a record).
+//!
+//! It owns how a service starts, what it believes about a caller ([`receive`]) and the order of a step ([`drive`]). It
+//! decides nothing about actions and spells no subject. Start reading at [`Context`].
+
+mod catalogue;
+mod clock;
+mod context;
+mod directory;
+mod drive;
+mod ops;
+mod reply;
+mod settings;
+mod tasks;
+mod telemetry;
+
+pub mod nats_server;
+pub mod receive;
+
+pub use catalogue::{Catalogue, Offered, Snapshot};
+pub use clock::{now, since_start};
+pub use context::{BusArgs, Context, run};
+pub use directory::{Directory, Known};
+pub use drive::{Driven, drive};
+pub use ops::Ops;
+pub use reply::{Correlation, answer, envelope, refusal};
+pub use settings::{ConfigFaults, Settings};
+pub use tasks::Tasks;
+pub use telemetry::init_telemetry;
