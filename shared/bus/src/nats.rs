@@ -211,6 +211,10 @@ impl Port for NatsPort {
         watch::open(&self.link, stream, filter).await
     }
 
+    fn connected_for(&self) -> Duration {
+        self.link.connected_for()
+    }
+
     fn inbox(&self) -> String {
         self.client().new_inbox()
     }

@@ -153,7 +153,9 @@ impl State {
     }
 
     fn capturing(&mut self, subject: &str) -> Option<&mut Stream> {
-        self.streams.values_mut().find(|stream| stream.spec.subjects.iter().any(|filter| matches_subject(filter, subject)))
+        self.streams
+            .values_mut()
+            .find(|stream| stream.spec.subjects.iter().any(|filter| matches_subject(filter, subject)))
     }
 
     fn store(&mut self, append: Append, now: Millis) -> Result<Sequence, BusError> {
@@ -196,7 +198,10 @@ impl State {
             let stream = self.streams.get(stream).ok_or(STREAM_NOT_FOUND);
             stream.and_then(|stream| stream.lanes.get(lane).map(|lane| lane.spec.config()).ok_or(CONSUMER_NOT_FOUND))
         };
-        Some(found.map_or_else(|code| json!({ "error": { "code": 404, "err_code": code } }), |config| json!({ "config": config })))
+        Some(found.map_or_else(
+            |code| json!({ "error": { "code": 404, "err_code": code } }),
+            |config| json!({ "config": config }),
+        ))
     }
 }
 
@@ -218,7 +223,13 @@ impl Port for Sim {
         self.with(|state, _| Ok(state.stream(stream)?.from(filter, from).take(limit).collect()))
     }
 
-    async fn request(&self, subject: &str, headers: Headers, payload: Bytes, within: Duration) -> Result<Inbound, BusError> {
+    async fn request(
+        &self,
+        subject: &str,
+        headers: Headers,
+        payload: Bytes,
+        within: Duration,
+    ) -> Result<Inbound, BusError> {
         if let Some(answer) = self.with(|state, _| state.api(subject)) {
             let payload = Bytes::from(answer.to_string());
             return Ok(Inbound { subject: subject.to_owned(), reply: None, headers: Headers::new(), payload });
@@ -235,7 +246,13 @@ impl Port for Sim {
         }
     }
 
-    async fn publish(&self, subject: &str, reply: Option<&str>, headers: Headers, payload: Bytes) -> Result<(), BusError> {
+    async fn publish(
+        &self,
+        subject: &str,
+        reply: Option<&str>,
+        headers: Headers,
+        payload: Bytes,
+    ) -> Result<(), BusError> {
         let breaks_out = |text: &String| text.contains(['\r', '\n']);
         if headers.iter().any(|(name, value)| breaks_out(name) || breaks_out(value)) {
             return Err(BusError::Refused { code: BAD_REQUEST });
@@ -274,7 +291,13 @@ impl Port for Sim {
             let stream = state.streams.get(stream).ok_or(BusError::Refused { code: STREAM_NOT_FOUND })?;
             Ok::<_, BusError>((stream.newest_under(filter), stream.last()))
         })?;
-        let watch = Watch { sim: self.clone(), stream: stream.to_owned(), filter: filter.to_owned(), replay: Some(replay), last };
+        let watch = Watch {
+            sim: self.clone(),
+            stream: stream.to_owned(),
+            filter: filter.to_owned(),
+            replay: Some(replay),
+            last,
+        };
         Ok(Box::pin(futures_stream::unfold(watch, |mut watch| async move {
             let watched = watch.next().await;
             Some((watched, watch))

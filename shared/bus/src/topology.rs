@@ -18,7 +18,7 @@ use crate::{
 /// Time until a lane delivers again what was not answered. Longer than a lease, so a living holder renews in time.
 pub const ACK_WAIT_MS: u64 = 12_000;
 /// Messages that one lane may have out unanswered: four times the bound of queued work per tenant.
-pub const ACK_PENDING_MAX: u64 = 40_000;
+pub const ACK_PENDING_MAX: usize = 40_000;
 /// How long the marker of an expired key stands in the liveness bucket.
 pub const MARKER_TTL_MS: u64 = 60_000;
 
@@ -134,7 +134,7 @@ pub struct LaneSpec {
     /// Time until a message that was not answered comes again.
     pub ack_wait: Duration,
     /// Messages out unanswered.
-    pub ack_pending_max: u64,
+    pub ack_pending_max: usize,
 }
 
 impl LaneSpec {
@@ -253,21 +253,22 @@ impl Topology {
     }
 }
 
-/// Checks that all streams and lanes exist. What a deployment may choose (replicas, bytes) is not compared.
+/// Checks that these streams and their lanes exist: those that a service works with. What a deployment may choose (replicas,
+/// bytes) is not compared.
 ///
 /// # Errors
 /// As [`Topology::verify`].
-pub async fn verify(port: &dyn Port) -> Result<(), BusError> {
+pub async fn verify(port: &dyn Port, names: &[&str]) -> Result<(), BusError> {
     let chosen = ["num_replicas", "max_bytes"];
     let topology = Topology::default();
-    for stream in topology.streams() {
+    for stream in topology.streams().into_iter().filter(|stream| names.contains(&stream.name.as_str())) {
         let mut config = stream.config();
         if let Some(fields) = config.as_object_mut() {
             fields.retain(|name, _| !chosen.contains(&name.as_str()));
         }
         check(port, &stream_info(&stream.name), &config, &stream.name).await?;
     }
-    for lane in topology.lanes() {
+    for lane in topology.lanes().into_iter().filter(|lane| names.contains(&lane.stream.as_str())) {
         check(port, &lane_info(&lane), &lane.config(), &lane.name).await?;
     }
     Ok(())

@@ -3,10 +3,10 @@
 use std::{
     path::PathBuf,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use async_nats::{Client, ConnectOptions, Event};
@@ -160,6 +160,12 @@ pub(super) struct Link {
 }
 
 impl Link {
+    /// How long the connection has stood; zero without one.
+    pub(super) fn connected_for(&self) -> Duration {
+        let since = *self.tally.connected_at.lock().unwrap_or_else(PoisonError::into_inner);
+        since.map_or(Duration::ZERO, |since| monotonic().duration_since(since))
+    }
+
     pub(super) fn counters(&self) -> Counters {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Counters {
@@ -190,6 +196,7 @@ struct Tally {
     disconnects: AtomicU64,
     slow_consumers: AtomicU64,
     server_errors: AtomicU64,
+    connected_at: Mutex<Option<Instant>>,
 }
 
 impl Tally {
@@ -198,9 +205,13 @@ impl Tally {
         match event {
             Event::Connected => {
                 tracing::info!(connection = name, count = add(&self.connects), "connected");
+                *self.connected_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(monotonic());
                 epoch.send_modify(|epoch| *epoch = epoch.saturating_add(1));
             }
-            Event::Disconnected => tracing::warn!(connection = name, count = add(&self.disconnects), "disconnected"),
+            Event::Disconnected => {
+                *self.connected_at.lock().unwrap_or_else(PoisonError::into_inner) = None;
+                tracing::warn!(connection = name, count = add(&self.disconnects), "disconnected");
+            }
             Event::SlowConsumer(subscription) => {
                 tracing::error!(connection = name, subscription, count = add(&self.slow_consumers), "slow consumer");
             }
@@ -213,4 +224,9 @@ impl Tally {
             }
         }
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "measures how long a connection stands; nothing is decided by the wall clock")]
+fn monotonic() -> Instant {
+    Instant::now()
 }

@@ -34,7 +34,8 @@ impl Listener {
 impl Live {
     pub(super) fn subscribe(&mut self, filter: &str, queue: Option<&str>) -> u64 {
         self.made = self.made.saturating_add(1);
-        let listener = Listener { filter: filter.to_owned(), queue: queue.map(str::to_owned), waiting: VecDeque::new() };
+        let listener =
+            Listener { filter: filter.to_owned(), queue: queue.map(str::to_owned), waiting: VecDeque::new() };
         self.listeners.insert(self.made, listener);
         self.made
     }

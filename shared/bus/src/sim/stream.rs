@@ -90,7 +90,9 @@ impl Stream {
             return Ok(*sequence);
         }
         self.admit(&append)?;
-        let expires = append.ttl.map(|ttl| now.plus(ttl.as_secs().saturating_add(u64::from(ttl.subsec_nanos() > 0)).max(1).saturating_mul(1_000)));
+        let expires = append.ttl.map(|ttl| {
+            now.plus(ttl.as_secs().saturating_add(u64::from(ttl.subsec_nanos() > 0)).max(1).saturating_mul(1_000))
+        });
         let replaces_schedule = append.schedule.is_some() || self.is_scheduled(&append.subject);
         if replaces_schedule {
             let replaced: Vec<u64> = self.subjects.get(&append.subject).into_iter().flatten().copied().collect();
@@ -134,7 +136,15 @@ impl Stream {
         if is_full && self.spec.discard_new { Err(BusError::Refused { code: STREAM_FULL }) } else { Ok(()) }
     }
 
-    fn store(&mut self, subject: String, payload: Bytes, at: Millis, marker: bool, expires: Option<Millis>, schedule: Option<Schedule>) -> Sequence {
+    fn store(
+        &mut self,
+        subject: String,
+        payload: Bytes,
+        at: Millis,
+        marker: bool,
+        expires: Option<Millis>,
+        schedule: Option<Schedule>,
+    ) -> Sequence {
         let previous = self.subjects.get(&subject).and_then(BTreeSet::last).copied().unwrap_or(0);
         self.last = self.last.saturating_add(1);
         let sequence = self.last;
@@ -146,7 +156,9 @@ impl Stream {
         self.copies.extend(self.copy(&stored, previous));
         self.messages.insert(sequence, Message { stored, expires, schedule });
         let kept = self.spec.per_subject.and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX);
-        while let Some(oldest) = self.subjects.get(&subject).filter(|all| all.len() > kept).and_then(BTreeSet::first).copied() {
+        while let Some(oldest) =
+            self.subjects.get(&subject).filter(|all| all.len() > kept).and_then(BTreeSet::first).copied()
+        {
             self.remove(oldest);
         }
         Sequence(sequence)
@@ -242,7 +254,8 @@ impl Stream {
 
     fn subjects_under<'a>(&'a self, filter: &'a str) -> impl Iterator<Item = (&'a String, &'a BTreeSet<u64>)> {
         let literal = filter.split_once(['*', '>']).map_or(filter, |(literal, _)| literal);
-        let under = self.subjects.range(literal.to_owned()..).take_while(move |(subject, _)| subject.starts_with(literal));
+        let under =
+            self.subjects.range(literal.to_owned()..).take_while(move |(subject, _)| subject.starts_with(literal));
         under.filter(move |(subject, _)| matches_subject(filter, subject))
     }
 
@@ -267,7 +280,7 @@ impl Stream {
             unanswered.again = now.plus(wait);
             return self.messages.get(sequence).map(|message| (message.stored.clone(), unanswered.deliveries));
         }
-        let is_full = u64::try_from(lane.unanswered.len()).unwrap_or(u64::MAX) >= lane.spec.ack_pending_max;
+        let is_full = lane.unanswered.len() >= lane.spec.ack_pending_max;
         if is_full {
             return None;
         }

@@ -153,7 +153,12 @@ impl Server {
 
     async fn signal(&self, signal: &str) -> Result<(), NatsServerError> {
         let Some(pid) = self.child.id() else { return Ok(()) };
-        let sent = Command::new("kill").args([signal, &pid.to_string()]).stdin(Stdio::null()).stderr(Stdio::null()).status().await;
+        let sent = Command::new("kill")
+            .args([signal, &pid.to_string()])
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .await;
         sent.map(drop).map_err(NatsServerError::io("signalling nats-server"))
     }
 
@@ -186,7 +191,11 @@ impl Server {
 }
 
 fn start(binary: &Path, config: &Path, dir: &Path, ports: &Ports) -> Result<Child, NatsServerError> {
-    let log = OpenOptions::new().create(true).append(true).open(dir.join(LOG_FILE)).map_err(NatsServerError::io("opening the log"))?;
+    let log = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(dir.join(LOG_FILE))
+        .map_err(NatsServerError::io("opening the log"))?;
     let log_too = log.try_clone().map_err(NatsServerError::io("opening the log"))?;
     let mut command = Command::new(binary);
     command.arg("--config").arg(config).arg("--ports_file_dir").arg(dir);

