@@ -1,0 +1,112 @@
+//! The contract fixtures of `schemas/fixtures`: one file a body, with what is valid and what is refused, where and why.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use std::path::Path;
+
+use aip_schema::{Fault, Received, receive};
+use aip_types::MessageType;
+use serde_json::Value;
+
+/// The bodies that the fleet handles so far.
+const BODIES: [&str; 13] = [
+    "ack",
+    "action",
+    "action_events",
+    "action_events_request",
+    "action_result",
+    "action_result_request",
+    "action_status",
+    "action_status_request",
+    "error",
+    "manifest",
+    "manifest_request",
+    "receipt_chain",
+    "receipt_query_request",
+];
+
+fn fixture(body: &str) -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas/fixtures").join(body).with_extension("json");
+    serde_json::from_slice(&std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))).unwrap()
+}
+
+fn cases(fixture: &Value, kind: &str) -> Vec<Value> {
+    fixture[kind].as_array().unwrap().clone()
+}
+
+fn received(case: &Value) -> Result<Received, Fault> {
+    receive(case["envelope"].to_string().as_bytes())
+}
+
+#[test]
+fn what_is_valid_is_received_and_survives_its_type() {
+    for body in BODIES {
+        let valid = cases(&fixture(body), "valid");
+        assert!(!valid.is_empty(), "{body}");
+        for case in valid {
+            let received = received(&case).unwrap_or_else(|fault| panic!("{body}, {}: {fault}", case["name"]));
+            assert_eq!(received.document, case["envelope"], "{body}, {}", case["name"]);
+            assert_eq!(serde_json::to_value(&received.envelope).unwrap(), case["envelope"], "{body}, {}", case["name"]);
+            assert_eq!(received.envelope.message_type, MessageType::from_body_key(body).unwrap());
+        }
+    }
+}
+
+#[test]
+fn what_is_invalid_is_refused_with_one_precise_finding() {
+    for body in BODIES {
+        let invalid = cases(&fixture(body), "invalid");
+        assert!(invalid.len() >= 3, "{body}");
+        for case in invalid {
+            let fault = received(&case).err().unwrap_or_else(|| panic!("{body}, {}: was taken", case["name"]));
+            let found = (fault.code.as_str(), fault.pointer.as_str(), fault.rule.as_ref());
+            let wanted = [&case["code"], &case["pointer"], &case["rule"]].map(|text| text.as_str().unwrap());
+            assert_eq!(found, wanted.into(), "{body}, {}", case["name"]);
+            let error = serde_json::to_value(fault.error()).unwrap();
+            assert_eq!(error["details"]["pointer"], case["pointer"]);
+        }
+    }
+}
+
+#[test]
+fn a_fault_never_repeats_a_received_value() {
+    let secret = "hunter2";
+    for body in ["action", "manifest", "error"] {
+        for case in cases(&fixture(body), "valid") {
+            let text = case["envelope"].to_string();
+            for (from, to) in [
+                ("\"aip_version\":\"1.0\"", "\"aip_version\":\"hunter2\""),
+                ("\"kind\":\"service\"", "\"kind\":\"hunter2\""),
+                ("\"mode\":\"async\"", "\"mode\":\"hunter2\""),
+                ("\"category\":\"connector\"", "\"category\":\"hunter2\""),
+                ("\"timeout_ms\":30000", "\"timeout_ms\":\"hunter2\""),
+            ] {
+                if let Err(fault) = receive(text.replace(from, to).as_bytes()) {
+                    assert!(!format!("{fault} {fault:?} {:?}", fault.error()).contains(secret), "{fault}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_no_integer_type_holds_is_refused() {
+    let text = fixture("action")["valid"][1]["envelope"].to_string();
+    for number in ["30000.0", "3e4"] {
+        let fault =
+            receive(text.replace("\"timeout_ms\":30000", &format!("\"timeout_ms\":{number}")).as_bytes()).unwrap_err();
+        assert_eq!((fault.code.as_str(), fault.rule.as_ref()), ("aip.envelope.invalid", "plain_integers"));
+    }
+}
+
+#[test]
+fn the_strict_reader_comes_first() {
+    for (bytes, code) in [
+        (&b"{"[..], "aip.envelope.not_json"),
+        (b"[]", "aip.envelope.invalid"),
+        (b"{\"a\":1,\"a\":2}", "aip.envelope.duplicate_member"),
+        (&b"[".repeat(65), "aip.envelope.too_deep"),
+        (&b" ".repeat(1_048_577), "aip.envelope.too_large"),
+    ] {
+        assert_eq!(receive(bytes).unwrap_err().code.as_str(), code);
+    }
+}
