@@ -2,13 +2,24 @@
 
 use std::{sync::Arc, time::Duration};
 
-use aip_bus::{Bus, BusError, Draft, Loaded, Sequence, Source, subjects::{RecordKey, Tenant}};
-use aip_core::{action::{self as machine, ActionRecord, Admission, IdempotencyKey, Phase}, admission::{self, Facts, Finding, Terms}, idempotency};
+use aip_bus::{
+    Bus, BusError, Draft, Loaded, Sequence, Source,
+    subjects::{RecordKey, Tenant},
+};
+use aip_core::{
+    action::{self as machine, ActionRecord, Admission, IdempotencyKey, Phase},
+    admission::{self, Facts, Finding, Terms},
+    idempotency,
+};
 use aip_service::{Answer, Catalogue, Context, Offered, now, receive::Request};
 use aip_types::{Ack, AckStatus, Action, ActionId, ActionMode, ErrorCode, MessageBody, Millis, ProtocolError, limits};
 use serde_json::json;
 
-use crate::{keyed::{Keyed, Keys}, room::Room, waiters::Waiters};
+use crate::{
+    keyed::{Keyed, Keys},
+    room::Room,
+    waiters::Waiters,
+};
 
 /// What every action needs.
 #[derive(Clone)]
@@ -40,7 +51,13 @@ impl Actions {
     pub(crate) async fn on_action(&self, request: &Request, action: &Action) -> Result<Answer, ProtocolError> {
         let judged = self.judge(request, action)?;
         let key_hash = action.idempotency_key.as_deref().map(|key| {
-            idempotency::reservation(action, &judged.offered.capability, judged.tenant.as_str(), &request.caller.principal().id, key)
+            idempotency::reservation(
+                action,
+                &judged.offered.capability,
+                judged.tenant.as_str(),
+                &request.caller.principal().id,
+                key,
+            )
         });
         let id = match &key_hash {
             None => action.id.clone(),
@@ -56,9 +73,9 @@ impl Actions {
         let caller = &request.caller;
         let snapshot = self.catalogue.now();
         let found = snapshot.find(&action.capability_id).filter(|_| caller.known().may_call(&action.capability_id));
-        let input_fault = found
-            .and_then(|(offered, _)| offered.input.check(&action.input).err())
-            .map(|fault| Finding { pointer: format!("/body/action/input{}", fault.pointer), rule: fault.rule });
+        let input_fault = found.and_then(|(offered, _)| offered.input.check(&action.input).err()).map(|fault| {
+            Finding { pointer: format!("/body/action/input{}", fault.pointer), rule: fault.rule.into_owned() }
+        });
         let at = now();
         let terms = admission::check(&Facts {
             action,
@@ -76,7 +93,13 @@ impl Actions {
     }
 
     /// Appends the first entry under an id. A lost race for the id is a repeat, or a conflict.
-    async fn create(&self, request: &Request, judged: &Judged<'_>, id: ActionId, key_hash: Option<String>) -> Result<Answer, ProtocolError> {
+    async fn create(
+        &self,
+        request: &Request,
+        judged: &Judged<'_>,
+        id: ActionId,
+        key_hash: Option<String>,
+    ) -> Result<Answer, ProtocolError> {
         let key = RecordKey::action(judged.tenant.clone(), id.as_str());
         let input = self.bus.hold(&judged.tenant, judged.action.input.clone()).await.map_err(unavailable)?;
         let step = machine::admit(Admission {
@@ -91,7 +114,10 @@ impl Actions {
             request: request.envelope.message_id.clone(),
             correlation_id: request.envelope.correlation_id.clone(),
             session_id: request.envelope.session_id.clone(),
-            key: key_hash.clone().zip(judged.action.idempotency_key.clone()).map(|(hash, value)| IdempotencyKey { value, hash }),
+            key: key_hash
+                .clone()
+                .zip(judged.action.idempotency_key.clone())
+                .map(|(hash, value)| IdempotencyKey { value, hash }),
             input,
             input_hash: judged.input_hash.clone(),
             at: judged.at,
@@ -108,7 +134,9 @@ impl Actions {
                     return Ok(Answer::from(ack(record, AckStatus::Queued)));
                 }
                 let settled = waiting.settled(wait_of(record, judged.at)).await;
-                self.outcome(settled.as_ref().map_or(record, |settled| &settled.entry.state), &judged.tenant).await.map(Answer::from)
+                self.outcome(settled.as_ref().map_or(record, |settled| &settled.entry.state), &judged.tenant)
+                    .await
+                    .map(Answer::from)
             }
             Err(BusError::Conflict) => self.lost_race(request, judged, &key, key_hash).await,
             Err(fault) => Err(unavailable(fault)),
@@ -116,8 +144,19 @@ impl Actions {
     }
 
     /// Somebody wrote under this id first.
-    async fn lost_race(&self, request: &Request, judged: &Judged<'_>, key: &RecordKey, key_hash: Option<String>) -> Result<Answer, ProtocolError> {
-        let record = self.bus.load::<ActionRecord>(key, Source::Leader).await.map_err(unavailable)?.ok_or(ErrorCode::ActionIdConflict)?;
+    async fn lost_race(
+        &self,
+        request: &Request,
+        judged: &Judged<'_>,
+        key: &RecordKey,
+        key_hash: Option<String>,
+    ) -> Result<Answer, ProtocolError> {
+        let record = self
+            .bus
+            .load::<ActionRecord>(key, Source::Leader)
+            .await
+            .map_err(unavailable)?
+            .ok_or(ErrorCode::ActionIdConflict)?;
         let state = &record.entry.state;
         let caller = &request.caller.principal().id;
         let same = match key_hash {
@@ -133,11 +172,20 @@ impl Actions {
                 false
             }
         };
-        if same { self.replay(request, record, judged.terms.mode).await } else { Err(ErrorCode::ActionIdConflict.into()) }
+        if same {
+            self.replay(request, record, judged.terms.mode).await
+        } else {
+            Err(ErrorCode::ActionIdConflict.into())
+        }
     }
 
     /// Answers a repeat with the original. It is authorised as a read.
-    async fn replay(&self, request: &Request, record: Loaded<ActionRecord>, mode: ActionMode) -> Result<Answer, ProtocolError> {
+    async fn replay(
+        &self,
+        request: &Request,
+        record: Loaded<ActionRecord>,
+        mode: ActionMode,
+    ) -> Result<Answer, ProtocolError> {
         let known = request.caller.known();
         let original = &record.entry.state;
         if original.principal.id != known.principal.id && !known.has_scope(aip_service::SCOPE_READ_ANY) {
@@ -149,7 +197,11 @@ impl Actions {
             return Ok(Answer::from(ack(original, status)));
         }
         let wait = wait_of(original, now());
-        let settled = if original.phase.is_settled_or_parked() { record } else { aip_service::wait_settled(&self.bus, &key, record, wait).await };
+        let settled = if original.phase.is_settled_or_parked() {
+            record
+        } else {
+            aip_service::wait_settled(&self.bus, &key, record, wait).await
+        };
         let body = self.outcome(&settled.entry.state, &known.tenant).await?;
         Ok(Answer::from(body).with_extension("idempotent_replay", json!(true)))
     }
@@ -169,7 +221,9 @@ impl Actions {
 
 /// How long a synchronous caller is kept: until the deadline, but never longer than the bound of waits (AIP 1.0 §16.4).
 fn wait_of(record: &ActionRecord, at: Millis) -> Duration {
-    Duration::from_millis(record.deadline.0.saturating_sub(at.0).saturating_add(limits::RETRY_AFTER_MS).min(limits::WAIT_MS_MAX))
+    Duration::from_millis(
+        record.deadline.0.saturating_sub(at.0).saturating_add(limits::RETRY_AFTER_MS).min(limits::WAIT_MS_MAX),
+    )
 }
 
 fn ack(record: &ActionRecord, status: AckStatus) -> MessageBody {
@@ -179,6 +233,10 @@ fn ack(record: &ActionRecord, status: AckStatus) -> MessageBody {
 /// The bus did not answer: nothing is promised, a repeat with the same key or id is safe.
 pub(crate) fn unavailable(fault: BusError) -> ProtocolError {
     tracing::warn!(%fault, source = ?std::error::Error::source(&fault), "the bus failed");
-    let code = if matches!(fault, BusError::Refused { .. }) { ErrorCode::JournalFull } else { ErrorCode::TransportUnavailable };
+    let code = if matches!(fault, BusError::Refused { .. }) {
+        ErrorCode::JournalFull
+    } else {
+        ErrorCode::TransportUnavailable
+    };
     ProtocolError::from(code).with_retry_after_ms(limits::RETRY_AFTER_MS)
 }

@@ -1,15 +1,21 @@
 //! Connectors come and go: admitted as a whole with a living process, or not at all (AIP 1.0 §9.2).
 
-use std::{collections::BTreeSet, time::Duration};
+use std::time::Duration;
 
-use aip_bus::{Admitted, BusError, Headers, Inbound, Living, subjects::{ConnectorName, Report, parse_report, report_all}, work::{Alive, Noted, Register, Registered}};
-use aip_schema::CapabilitySchema;
+use aip_bus::{
+    Admitted, BusError, Headers, Inbound, Living,
+    subjects::{ConnectorName, Report, parse_report, report_all},
+    work::{Alive, Noted, Register, Registered},
+};
+use aip_schema::rules;
 use aip_service::{Catalogue, Context};
-use aip_types::{Capability, ErrorCode, ProtocolError, limits, rules};
+use aip_types::{
+    Capability, ErrorCode, Manifest, Principal, PrincipalId, PrincipalKind, ProfileId, ProtocolError, limits,
+};
 use anyhow::Context as _;
 use futures::StreamExt;
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::action::unavailable;
 
@@ -27,7 +33,12 @@ impl Connectors {
         let connectors = Self { ctx: ctx.clone(), catalogue };
         for report in [Report::Register, Report::Alive] {
             let subject = report_all(report);
-            let mut inbound = ctx.bus.port().subscribe(&subject, Some(ctx.name)).await.with_context(|| format!("subscribing {subject}"))?;
+            let mut inbound = ctx
+                .bus
+                .port()
+                .subscribe(&subject, Some(ctx.name))
+                .await
+                .with_context(|| format!("subscribing {subject}"))?;
             let (connectors, tasks) = (connectors.clone(), ctx.tasks.clone());
             ctx.tasks.spawn_until_drain(async move {
                 while let Some(message) = inbound.next().await {
@@ -41,8 +52,12 @@ impl Connectors {
 
     async fn on_message(&self, message: Inbound) {
         let done = match parse_report(&message.subject) {
-            Some((connector, Report::Register)) => self.with(&message, |register: Register| self.on_register(connector, register)).await,
-            Some((connector, Report::Alive)) => self.with(&message, |alive: Alive| self.on_alive(connector, alive)).await,
+            Some((connector, Report::Register)) => {
+                self.with(&message, |register: Register| self.on_register(connector, register)).await
+            }
+            Some((connector, Report::Alive)) => {
+                self.with(&message, |alive: Alive| self.on_alive(connector, alive)).await
+            }
             Some((_, Report::Begin | Report::Chunk | Report::Result | Report::Heartbeat)) | None => Ok(()),
         };
         if let Err(fault) = done {
@@ -78,8 +93,17 @@ impl Connectors {
                 Err(fault) => return Ok(Registered::Rejected { error: unavailable(fault) }),
             }
         }
-        self.ctx.bus.keep_alive(&connector, &Living { connector: connector.to_string(), instance: instance.clone(), digest: digest.clone() }).await?;
-        let visible = self.catalogue.when(|snapshot| snapshot.is_alive(connector.as_str(), &instance) && snapshot.admitted(connector.as_str()).is_some_and(|admitted| admitted.digest == digest));
+        self.ctx
+            .bus
+            .keep_alive(
+                &connector,
+                &Living { connector: connector.to_string(), instance: instance.clone(), digest: digest.clone() },
+            )
+            .await?;
+        let visible = self.catalogue.when(|snapshot| {
+            snapshot.is_alive(connector.as_str(), &instance)
+                && snapshot.admitted(connector.as_str()).is_some_and(|admitted| admitted.digest == digest)
+        });
         if tokio::time::timeout(VISIBLE_WITHIN, visible).await.is_err() {
             return Ok(Registered::Rejected { error: unavailable(BusError::unavailable()) });
         }
@@ -106,18 +130,11 @@ impl Connectors {
     /// The whole manifest is valid, or nothing of it is admitted (AIP 1.0 §9.1).
     async fn check(&self, connector: &ConnectorName, capabilities: &[Capability]) -> Result<(), ProtocolError> {
         let mut findings = Vec::new();
-        let mut ids = BTreeSet::new();
         let snapshot = self.catalogue.now();
         for (index, capability) in capabilities.iter().enumerate() {
             let at = |tail: &str| format!("/capabilities/{index}{tail}");
             if !self.ctx.directory.may_register(connector, &capability.id) {
                 findings.push(json!({"pointer": at("/id"), "rule": "may_register"}));
-            }
-            if !ids.insert(&capability.id) {
-                findings.push(json!({"pointer": at("/id"), "rule": "unique"}));
-            }
-            if let Some(fault) = rules::capability(capability) {
-                findings.push(json!({"pointer": at(&fault.pointer), "rule": fault.rule}));
             }
             if snapshot.holder(&capability.id).is_some_and(|holder| holder != connector.as_str()) {
                 return Err(ProtocolError::from(ErrorCode::CapabilityTaken).with_details(json!({"pointer": at("/id")})));
@@ -126,25 +143,37 @@ impl Connectors {
         if capabilities.is_empty() {
             findings.push(json!({"pointer": "/capabilities", "rule": "minItems"}));
         }
-        findings.extend(compiled(capabilities.to_vec()).await);
-        if findings.is_empty() { Ok(()) } else { Err(ProtocolError::from(ErrorCode::ManifestRejected).with_details(json!({"findings": findings}))) }
+        findings.extend(broken_rules(connector, capabilities.to_vec()).await);
+        if findings.is_empty() {
+            Ok(())
+        } else {
+            Err(ProtocolError::from(ErrorCode::ManifestRejected).with_details(json!({"findings": findings})))
+        }
     }
 }
 
-/// Compiles every schema, off the async threads (AIP 1.0 §22.8).
-async fn compiled(capabilities: Vec<Capability>) -> Vec<serde_json::Value> {
-    let work = move || {
-        let mut findings = Vec::new();
-        for (index, capability) in capabilities.iter().enumerate() {
-            for (member, schema) in [("input_schema", Some(&capability.input_schema)), ("output_schema", capability.output_schema.as_ref())] {
-                if let Some(fault) = schema.and_then(|schema| CapabilitySchema::compile(schema).err()) {
-                    findings.push(json!({"pointer": format!("/capabilities/{index}/{member}"), "rule": fault.to_string()}));
-                }
-            }
-        }
-        findings
+/// Everything that is wrong with the manifest. Compiles every schema, so it runs off the async threads (AIP 1.0 §22.8).
+async fn broken_rules(connector: &ConnectorName, capabilities: Vec<Capability>) -> Vec<Value> {
+    let manifest = Manifest {
+        manifest_version: "aip-manifest/v1".to_owned(),
+        agent: Principal::new(PrincipalId::new(connector.as_str()), PrincipalKind::Service),
+        capabilities,
+        profiles: vec![ProfileId::new("aip.native.nats.v1")],
+        resources: Vec::new(),
+        channels: Vec::new(),
+        security: None,
+        governance: None,
+        limits: None,
+        compatibility: None,
+        extensions: None,
     };
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| vec![json!({"pointer": "/capabilities", "rule": "compiles"})])
+    let findings = tokio::task::spawn_blocking(move || rules::manifest(&manifest));
+    match findings.await {
+        Ok(findings) => {
+            findings.into_iter().map(|fault| json!({"pointer": fault.pointer, "rule": fault.rule})).collect()
+        }
+        Err(_) => vec![json!({"pointer": "/capabilities", "rule": "compiles"})],
+    }
 }
 
 fn digest(capabilities: &[Capability]) -> Result<String, BusError> {

@@ -10,7 +10,7 @@ mod manifest;
 mod room;
 mod waiters;
 
-use aip_bus::subjects::{KV_AIP_IDEMPOTENCY, KV_AIP_LIVENESS, KV_AIP_REGISTRY, KV_AIP_REPLAY, AIP_JOURNAL, Owner};
+use aip_bus::subjects::{KV_AIP_IDEMPOTENCY, KV_AIP_LIVENESS, KV_AIP_REGISTRY, KV_AIP_REPLAY, Owner};
 use aip_service::{Answer, Context, receive::Request};
 use aip_types::{ErrorCode, MessageBody, MessageType, ProtocolError};
 
@@ -28,16 +28,22 @@ const TYPES: [MessageType; 2] = [MessageType::Action, MessageType::ManifestReque
 /// # Errors
 /// The streams are not there, or the bus cannot be subscribed.
 pub async fn serve(ctx: Context, _config: Config) -> anyhow::Result<()> {
-    ctx.verify_topology(&[AIP_JOURNAL, KV_AIP_IDEMPOTENCY, KV_AIP_REPLAY, KV_AIP_REGISTRY, KV_AIP_LIVENESS]).await?;
+    ctx.verify_topology(&[KV_AIP_IDEMPOTENCY, KV_AIP_REPLAY, KV_AIP_REGISTRY, KV_AIP_LIVENESS]).await?;
     let catalogue = ctx.catalogue().await?;
     let actions = Actions::start(&ctx, catalogue.clone()).await?;
     Connectors::start(&ctx, catalogue.clone()).await?;
     let on_request = move |request: Request| {
         let (actions, catalogue) = (actions.clone(), catalogue.clone());
         async move {
+            #[expect(
+                clippy::wildcard_enum_match_arm,
+                reason = "the types that are subscribed are listed above; any other is refused"
+            )]
             match &request.envelope.body {
                 MessageBody::Action(action) => actions.on_action(&request, action).await,
-                MessageBody::ManifestRequest(wanted) => Ok(Answer::from(manifest::manifest(&catalogue.now(), &request.caller, wanted))),
+                MessageBody::ManifestRequest(wanted) => {
+                    Ok(Answer::from(manifest::manifest(&catalogue.now(), &request.caller, wanted)))
+                }
                 _ => Err(ProtocolError::from(ErrorCode::MessageUnsupported)),
             }
         }

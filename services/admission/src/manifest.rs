@@ -1,7 +1,10 @@
 //! The manifest, as this reader may see it (AIP 1.0 §9).
 
 use aip_service::{Offered, Snapshot, receive::Caller};
-use aip_types::{Capability, Manifest, ManifestFilter, ManifestRequest, MessageBody, Principal, PrincipalId, PrincipalKind, ProfileId, RiskLevel};
+use aip_types::{
+    Capability, Manifest, ManifestFilter, ManifestRequest, MessageBody, Principal, PrincipalId, PrincipalKind,
+    ProfileId, RiskLevel,
+};
 use serde_json::json;
 
 /// Profiles served by this fleet.
@@ -25,7 +28,9 @@ pub(crate) fn manifest(snapshot: &Snapshot, caller: &Caller, wanted: &ManifestRe
         channels: Vec::new(),
         security: Some(json!({"authentication": ["bearer", "nkey", "did:key"], "signature": "ed25519"})),
         governance: None,
-        limits: Some(json!({"envelope_bytes_max": aip_types::limits::ENVELOPE_BYTES_MAX, "wait_ms_max": aip_types::limits::WAIT_MS_MAX})),
+        limits: Some(
+            json!({"envelope_bytes_max": aip_types::limits::ENVELOPE_BYTES_MAX, "wait_ms_max": aip_types::limits::WAIT_MS_MAX}),
+        ),
         compatibility: None,
         extensions: None,
     })
@@ -43,7 +48,13 @@ fn admits(filter: &ManifestFilter, capability: &Capability) -> bool {
     any(filter.capability_ids.is_empty(), filter.capability_ids.contains(&capability.id))
         && any(filter.risk.is_empty(), filter.risk.contains(&capability.risk.unwrap_or(RiskLevel::High)))
         && any(filter.side_effects.is_empty(), filter.side_effects.iter().any(|effect| effects.contains(effect)))
-        && any(filter.profiles.is_empty(), filter.profiles.iter().any(|profile| PROFILES.contains(&profile.as_str()) || capability.bindings.iter().any(|binding| binding.profile == *profile)))
+        && any(
+            filter.profiles.is_empty(),
+            filter.profiles.iter().any(|profile| {
+                PROFILES.contains(&profile.as_str())
+                    || capability.bindings.iter().any(|binding| binding.profile == *profile)
+            }),
+        )
         && filter.requires_approval.is_none_or(|wanted| wanted == approval)
         && filter.supports_streaming.is_none_or(|wanted| wanted == streams)
         && filter.supports_transactions.is_none_or(|wanted| wanted == transacts)

@@ -1,6 +1,9 @@
 //! How much unfinished work each tenant has given this process: a bound, not an account (`design.md` §4.8).
 
-use std::{collections::HashMap, sync::{Mutex, MutexGuard, PoisonError}};
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 use aip_bus::subjects::{RecordKey, Tenant};
 use aip_types::{Millis, limits};

@@ -1,8 +1,15 @@
 //! The inbox of this process: whoever settles an action publishes its last entry here (`design.md` §5).
 
-use std::{collections::HashMap, sync::{Arc, Mutex, MutexGuard, PoisonError}, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
-use aip_bus::{Bus, Entry, Loaded, Sequence, Source, subjects::{RecordKey, Tenant}};
+use aip_bus::{
+    Bus, Entry, Loaded, Sequence, Source,
+    subjects::{RecordKey, Tenant},
+};
 use aip_core::action::ActionRecord;
 use aip_service::Context;
 use futures::StreamExt;

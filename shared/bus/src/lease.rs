@@ -27,7 +27,7 @@ pub struct Lease {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Value {
-    /// Random name of the taking.
+    /// Random name of the taking; empty once it was given back.
     name: String,
     /// Absent in the value that created the key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,9 +40,20 @@ impl Bus {
     /// # Errors
     /// [`BusError::Unavailable`].
     pub async fn take_lease(&self, key: &RecordKey) -> Result<Option<Fence>, BusError> {
+        let taken = self.take_over(key, Sequence::NONE).await?;
+        if taken.is_some() {
+            return Ok(taken);
+        }
+        match self.read_lease(key).await? {
+            Some((held, current)) if held.name.is_empty() => self.take_over(key, current.revision).await,
+            Some(_) | None => Ok(None),
+        }
+    }
+
+    async fn take_over(&self, key: &RecordKey, expected: Sequence) -> Result<Option<Fence>, BusError> {
         let value = Value { name: nonce(), fence: None };
         let payload = serde_json::to_vec(&value).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
-        let append = Append::new(lease(key), payload).expecting(Expect::LastOnSubject(Sequence::NONE)).expiring(LEASE);
+        let append = Append::new(lease(key), payload).expecting(Expect::LastOnSubject(expected)).expiring(LEASE);
         match self.port().append(append).await {
             Ok(sequence) => Ok(Some(Fence(sequence.0))),
             Err(BusError::Conflict | BusError::Busy) => Ok(None),
@@ -55,12 +66,26 @@ impl Bus {
         }
     }
 
+    /// Gives a lease back under which nothing can run any more, so that the next attempt need not wait for its end.
+    ///
+    /// # Errors
+    /// [`BusError::Unavailable`]: it ends by itself.
+    pub async fn give_lease_back(&self, key: &RecordKey, fence: Fence) -> Result<(), BusError> {
+        let value = Value { name: String::new(), fence: None };
+        let payload = serde_json::to_vec(&value).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
+        let expected = Expect::LastOnSubject(Sequence(fence.0));
+        match self.port().append(Append::new(lease(key), payload).expecting(expected).expiring(Duration::from_secs(1))).await {
+            Ok(_) | Err(BusError::Conflict) => Ok(()),
+            Err(fault) => Err(fault),
+        }
+    }
+
     /// The lease as the leader has it.
     ///
     /// # Errors
     /// [`BusError::Unavailable`].
     pub async fn lease(&self, key: &RecordKey) -> Result<Option<Lease>, BusError> {
-        Ok(self.read_lease(key).await?.map(|(_, lease)| lease))
+        Ok(self.read_lease(key).await?.filter(|(value, _)| !value.name.is_empty()).map(|(_, lease)| lease))
     }
 
     /// Gives the lease another full time, if it still carries this fence. `false`: it is lost.
@@ -69,7 +94,7 @@ impl Bus {
     /// [`BusError::Unavailable`].
     pub async fn renew_lease(&self, key: &RecordKey, fence: Fence) -> Result<bool, BusError> {
         let Some((held, current)) = self.read_lease(key).await? else { return Ok(false) };
-        if current.fence != fence {
+        if current.fence != fence || held.name.is_empty() {
             return Ok(false);
         }
         let value = Value { name: held.name, fence: Some(fence) };

@@ -231,6 +231,11 @@ pub trait Port: Send + Sync + 'static {
     /// [`BusError::Refused`].
     async fn watch(&self, stream: &str, filter: &str) -> Result<Messages<Watched>, BusError>;
 
+    /// How long the present connection has stood; zero without one.
+    fn connected_for(&self) -> Duration {
+        Duration::MAX
+    }
+
     /// A fresh subject under this connection's own inbox prefix.
     fn inbox(&self) -> String;
 }

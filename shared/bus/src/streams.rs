@@ -4,7 +4,7 @@ use aip_types::{Millis, StreamChunk, limits};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Append, Bus, BusError, Schedule, Sequence, Stored,
+    Append, Bus, BusError, Schedule, Sequence, Source, Stored,
     subjects::{AIP_CHUNKS, RecordKey, Tenant, audit, chunk, chunks, parse_chunk_fence, quarantine},
     work::Fence,
 };
@@ -54,6 +54,17 @@ impl Bus {
                 Ok(StoredChunk { chunk, fence, sequence: stored.sequence })
             })
             .collect()
+    }
+
+    /// Number of the chunk after the last stored one.
+    ///
+    /// # Errors
+    /// [`BusError::Unavailable`], [`BusError::Undecodable`].
+    pub async fn next_chunk(&self, key: &RecordKey) -> Result<u64, BusError> {
+        let last = self.port().last(AIP_CHUNKS, &chunks(&key.tenant, key.id_token()), Source::Leader).await?;
+        let Some(stored) = last else { return Ok(0) };
+        let chunk: StreamChunk = serde_json::from_slice(&stored.payload).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
+        Ok(chunk.sequence.saturating_add(1))
     }
 
     /// Arms a timer: at `at`, a [`Due`] appears for the record's owner. Arming it again under the same nonce replaces it.

@@ -1,8 +1,14 @@
 //! What may be called now: the admitted connectors, joined with the living ones (AIP 1.0 §9.2).
 
-use std::{collections::{BTreeMap, HashMap}, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
-use aip_bus::{Admitted, Bus, BusError, Living, Stored, Watched, subjects::{parse_liveness, parse_registry}};
+use aip_bus::{
+    Admitted, Bus, BusError, Living, Stored, Watched,
+    subjects::{parse_liveness, parse_registry},
+};
 use aip_schema::CapabilitySchema;
 use aip_types::{Capability, CapabilityId};
 use futures::StreamExt;
@@ -45,13 +51,26 @@ impl Snapshot {
     pub fn is_live(&self, connector: &str) -> bool {
         let Some(admitted) = self.admitted.get(connector) else { return false };
         let first = (connector.to_owned(), String::new());
-        self.living.range(first..).take_while(|((name, _), _)| name == connector).any(|(_, living)| living.digest == admitted.digest)
+        self.living
+            .range(first..)
+            .take_while(|((name, _), _)| name == connector)
+            .any(|(_, living)| living.digest == admitted.digest)
     }
 
     /// Whether this very process lives.
     #[must_use]
     pub fn is_alive(&self, connector: &str, instance: &str) -> bool {
         self.living.contains_key(&(connector.to_owned(), instance.to_owned()))
+    }
+
+    /// Whether a process of the connector that lived here is gone in a later snapshot.
+    #[must_use]
+    pub fn lost_any(&self, later: &Self, connector: &str) -> bool {
+        let first = (connector.to_owned(), String::new());
+        self.living
+            .range(first..)
+            .take_while(|((name, _), _)| name == connector)
+            .any(|(place, _)| !later.living.contains_key(place))
     }
 
     /// What a connector is admitted with.
@@ -92,7 +111,8 @@ impl Catalogue {
         tasks.spawn_until_drain(async move {
             let mut fresh = Fresh::default();
             while let Some((side, watched)) = changes.next().await {
-                let next = apply(Snapshot::clone(&sender.borrow()), side, watched, &mut fresh).await;
+                let current = Snapshot::clone(&sender.borrow());
+                let next = apply(current, side, watched, &mut fresh).await;
                 sender.send_replace(Arc::new(next));
             }
             tracing::error!("the catalogue's watch ended");
@@ -174,12 +194,20 @@ async fn admit(snapshot: &mut Snapshot, name: &str, stored: &Stored) {
     };
     let compiled = tokio::task::spawn_blocking({
         let admitted = admitted.clone();
-        move || admitted.capabilities.iter().map(|capability| offer(&admitted.connector, capability)).collect::<Result<Vec<_>, _>>()
+        move || {
+            admitted
+                .capabilities
+                .iter()
+                .map(|capability| offer(&admitted.connector, capability))
+                .collect::<Result<Vec<_>, _>>()
+        }
     });
     match compiled.await {
         Ok(Ok(offered)) => {
             snapshot.offered.retain(|_, old| old.connector != name);
-            snapshot.offered.extend(offered.into_iter().map(|offered| (offered.capability.id.clone(), Arc::new(offered))));
+            snapshot
+                .offered
+                .extend(offered.into_iter().map(|offered| (offered.capability.id.clone(), Arc::new(offered))));
             snapshot.admitted.insert(name.to_owned(), Arc::new(admitted));
         }
         Ok(Err(fault)) => tracing::error!(connector = name, %fault, "an admitted schema does not compile"),

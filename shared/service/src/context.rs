@@ -2,13 +2,26 @@
 
 use std::{future::Future, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use aip_bus::{Bus, Inbound, nats::{Connect, NatsPort, Seed}, subjects::{Owner, Peer, owner_subjects}, topology};
-use aip_types::{ErrorCode, MessageBody, MessageType, ProtocolError, limits};
+use aip_bus::{
+    Bus, Inbound,
+    nats::{Connect, NatsPort, Seed},
+    subjects::{Owner, Peer, owner_subjects},
+    topology,
+};
+use aip_types::{ErrorCode, MessageType, ProtocolError, limits};
 use anyhow::Context as _;
 use futures::StreamExt;
 use tokio::sync::Semaphore;
 
-use crate::{catalogue::Catalogue, directory::Directory, ops::Ops, receive::{Receiver, Refused, Request}, reply::{Correlation, answer, refusal}, settings::Settings, tasks::Tasks};
+use crate::{
+    catalogue::Catalogue,
+    directory::Directory,
+    ops::Ops,
+    receive::{Receiver, Refused, Request},
+    reply::{Answer, Correlation, answer, refusal},
+    settings::Settings,
+    tasks::Tasks,
+};
 
 /// How long a service may take to end.
 const DRAIN: Duration = Duration::from_secs(10);
@@ -80,7 +93,9 @@ impl Context {
     /// # Errors
     /// A stream or lane is missing or different.
     pub async fn verify_topology(&self, streams: &[&str]) -> anyhow::Result<()> {
-        topology::verify(self.bus.port(), streams).await.context("the streams are not as this version wants them; run `aip bootstrap`")
+        topology::verify(self.bus.port(), streams)
+            .await
+            .context("the streams are not as this version wants them; run `aip bootstrap`")
     }
 
     /// Follows what may be called.
@@ -99,13 +114,19 @@ impl Context {
     pub async fn answer_requests<F, A>(&self, owner: Owner, types: &[MessageType], on_request: F) -> anyhow::Result<()>
     where
         F: Fn(Request) -> A + Clone + Send + Sync + 'static,
-        A: Future<Output = Result<MessageBody, ProtocolError>> + Send + 'static,
+        A: Future<Output = Result<Answer, ProtocolError>> + Send + 'static,
     {
         let receiver = Receiver::new(self.bus.clone(), Arc::clone(&self.directory));
         let room = Arc::new(Semaphore::new(limits::REQUESTS_IN_FLIGHT_MAX));
         for subject in owner_subjects(&self.peer, types) {
-            let mut inbound = self.bus.port().subscribe(&subject, Some(owner.as_str())).await.with_context(|| format!("subscribing {subject}"))?;
-            let (context, receiver, room, on_request) = (self.clone(), receiver.clone(), Arc::clone(&room), on_request.clone());
+            let mut inbound = self
+                .bus
+                .port()
+                .subscribe(&subject, Some(owner.as_str()))
+                .await
+                .with_context(|| format!("subscribing {subject}"))?;
+            let (context, receiver, room, on_request) =
+                (self.clone(), receiver.clone(), Arc::clone(&room), on_request.clone());
             self.tasks.spawn_until_drain(async move {
                 while let Some(message) = inbound.next().await {
                     let permit = Arc::clone(&room).try_acquire_owned();
@@ -128,13 +149,14 @@ impl Context {
     async fn serve<F, A>(&self, receiver: &Receiver, inbound: &Inbound, on_request: F)
     where
         F: Fn(Request) -> A,
-        A: Future<Output = Result<MessageBody, ProtocolError>>,
+        A: Future<Output = Result<Answer, ProtocolError>>,
     {
         match receiver.receive(inbound).await {
             Ok(request) => {
-                metrics::counter!("aip_requests_total", "message_type" => request.envelope.message_type.as_str()).increment(1);
+                metrics::counter!("aip_requests_total", "message_type" => request.envelope.message_type.as_str())
+                    .increment(1);
                 let correlation = request.correlation.clone();
-                let body = on_request(request).await.unwrap_or_else(refusal);
+                let body = on_request(request).await.unwrap_or_else(|error| Answer::from(refusal(error)));
                 if let Err(fault) = answer(&self.bus, inbound, &correlation, body).await {
                     tracing::warn!(%fault, "answering");
                 }

@@ -57,8 +57,14 @@ impl Directory {
     pub fn new(settings: &Settings) -> Result<Self, ConfigFaults> {
         let mut directory = Self::default();
         for setting in &settings.principals {
-            let tenant = Tenant::new(&setting.tenant).map_err(|_| ConfigFaults(vec![format!("tenant `{}`", setting.tenant)]))?;
-            let known = Arc::new(Known { principal: setting.principal(), tenant, scopes: setting.scopes.clone(), capabilities: setting.capabilities.clone() });
+            let tenant =
+                Tenant::new(&setting.tenant).map_err(|_| ConfigFaults(vec![format!("tenant `{}`", setting.tenant)]))?;
+            let known = Arc::new(Known {
+                principal: setting.principal(),
+                tenant,
+                scopes: setting.scopes.clone(),
+                capabilities: setting.capabilities.clone(),
+            });
             for token in &setting.token_sha256 {
                 let mut digest = [0; 32];
                 hex::decode_to_slice(token, &mut digest).map_err(|_| ConfigFaults(vec!["token_sha256".to_owned()]))?;
@@ -69,7 +75,8 @@ impl Directory {
             directory.ids.insert(setting.id.clone(), known);
         }
         for setting in &settings.connectors {
-            let name = ConnectorName::new(&setting.name).map_err(|_| ConfigFaults(vec![format!("connector `{}`", setting.name)]))?;
+            let name = ConnectorName::new(&setting.name)
+                .map_err(|_| ConfigFaults(vec![format!("connector `{}`", setting.name)]))?;
             directory.connectors.insert(name, setting.capabilities.clone());
         }
         Ok(directory)
@@ -109,6 +116,8 @@ impl Directory {
     /// Whether a connector may register a capability; unknown connectors may register nothing.
     #[must_use]
     pub fn may_register(&self, connector: &ConnectorName, capability: &CapabilityId) -> bool {
-        self.connectors.get(connector).is_some_and(|patterns| patterns.iter().any(|pattern| covers(pattern, capability.as_str())))
+        self.connectors
+            .get(connector)
+            .is_some_and(|patterns| patterns.iter().any(|pattern| covers(pattern, capability.as_str())))
     }
 }

@@ -2,7 +2,10 @@
 //! rests on a read that may be stale (`design.md` §2).
 
 use aip_bus::{Backoff, Bus, BusError, Draft, Loaded, Source, subjects::RecordKey};
-use aip_core::{Rejection, action::{self, ActionRecord, Trigger}};
+use aip_core::{
+    Rejection,
+    action::{self, ActionRecord, Trigger},
+};
 use aip_types::limits;
 
 use crate::clock::now;
@@ -22,7 +25,13 @@ pub enum Driven {
 ///
 /// # Errors
 /// [`BusError::Unavailable`] when the bus does not answer; [`BusError::Conflict`] when other writers won every time.
-pub async fn drive(bus: &Bus, key: &RecordKey, cause: &str, trigger: &Trigger, known: Option<Loaded<ActionRecord>>) -> Result<Driven, BusError> {
+pub async fn drive(
+    bus: &Bus,
+    key: &RecordKey,
+    cause: &str,
+    trigger: &Trigger,
+    known: Option<Loaded<ActionRecord>>,
+) -> Result<Driven, BusError> {
     let mut source = Source::Nearest;
     let mut current = known;
     let mut backoff = Backoff::new(limits::SAVE_ATTEMPTS_MAX);
@@ -39,7 +48,8 @@ pub async fn drive(bus: &Bus, key: &RecordKey, cause: &str, trigger: &Trigger, k
             continue;
         };
         match action::step(&loaded.entry.state, trigger.clone(), now()) {
-            Ok(step) => match bus.save(key, Draft::of(step, cause, loaded.entry.notify.clone()), loaded.sequence).await {
+            Ok(step) => match bus.save(key, Draft::of(step, cause, loaded.entry.notify.clone()), loaded.sequence).await
+            {
                 Ok(saved) => return Ok(Driven::Saved(Box::new(saved))),
                 Err(BusError::Conflict) if backoff.wait().await => {}
                 Err(fault) => return Err(fault),

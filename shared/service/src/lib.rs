@@ -14,6 +14,7 @@ mod reply;
 mod settings;
 mod tasks;
 mod telemetry;
+mod wait;
 
 pub mod nats_server;
 pub mod receive;
@@ -24,7 +25,11 @@ pub use context::{BusArgs, Context, run};
 pub use directory::{Directory, Known};
 pub use drive::{Driven, drive};
 pub use ops::Ops;
-pub use reply::{Correlation, answer, envelope, refusal};
-pub use settings::{ConfigFaults, Settings};
+pub use reply::{Answer, Correlation, answer, envelope, refusal, transport};
+pub use settings::{ConfigFaults, ConnectorSetting, PrincipalSetting, Settings, TenantSetting};
 pub use tasks::Tasks;
 pub use telemetry::init_telemetry;
+pub use wait::wait_settled;
+
+/// Scope of who may read what others of its tenant started.
+pub const SCOPE_READ_ANY: &str = "action:read:any";

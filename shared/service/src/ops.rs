@@ -1,6 +1,12 @@
 //! `/healthz`, `/readyz` and `/metrics` of a process.
 
-use std::{net::SocketAddr, sync::{Arc, OnceLock, atomic::{AtomicBool, Ordering}}};
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use anyhow::Context as _;
 use axum::{Router, http::StatusCode, routing::get};
@@ -31,8 +37,25 @@ impl Ops {
         let ready = self.clone();
         Router::new()
             .route("/healthz", get(|| async { "ok" }))
-            .route("/readyz", get(move || async move { if ready.is_ready() { (StatusCode::OK, "ready") } else { (StatusCode::SERVICE_UNAVAILABLE, "not ready") } }))
-            .route("/metrics", get(|| async { ([("content-type", "text/plain; version=0.0.4")], recorder().map(PrometheusHandle::render).unwrap_or_default()) }))
+            .route(
+                "/readyz",
+                get(move || async move {
+                    if ready.is_ready() {
+                        (StatusCode::OK, "ready")
+                    } else {
+                        (StatusCode::SERVICE_UNAVAILABLE, "not ready")
+                    }
+                }),
+            )
+            .route(
+                "/metrics",
+                get(|| async {
+                    (
+                        [("content-type", "text/plain; version=0.0.4")],
+                        recorder().map(PrometheusHandle::render).unwrap_or_default(),
+                    )
+                }),
+            )
     }
 
     /// Serves them on an address of their own and returns it.
@@ -56,6 +79,11 @@ impl Ops {
 pub(crate) fn recorder() -> Option<&'static PrometheusHandle> {
     static RECORDER: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
     RECORDER
-        .get_or_init(|| PrometheusBuilder::new().install_recorder().inspect_err(|fault| tracing::error!(%fault, "installing the metrics recorder")).ok())
+        .get_or_init(|| {
+            PrometheusBuilder::new()
+                .install_recorder()
+                .inspect_err(|fault| tracing::error!(%fault, "installing the metrics recorder"))
+                .ok()
+        })
         .as_ref()
 }

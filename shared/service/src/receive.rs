@@ -6,18 +6,28 @@
 
 use std::{ops::Deref, sync::Arc};
 
-use aip_bus::{Bus, Inbound, subjects::{Origin, Tenant}};
-use aip_schema::Schemas;
-use aip_types::{Envelope, ErrorCode, Principal, ProtocolError, document::{self, Bounds}, limits, rules};
+use aip_bus::{
+    Bus, Inbound,
+    accounts::{REQUEST_INFO, RequestInfo, tenant_account},
+    subjects::{Origin, Tenant},
+};
+use aip_schema::Received;
+use aip_types::{
+    Envelope, ErrorCode, Principal, ProtocolError,
+    document::{self, Bounds},
+    limits,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{clock::now, directory::{Directory, Known}, reply::Correlation};
+use crate::{
+    clock::now,
+    directory::{Directory, Known},
+    reply::Correlation,
+};
 
 /// Header in which an edge tells whom it has authenticated.
 pub const CONTEXT_HEADER: &str = "AIP-Context";
-/// Header in which the server tells who sent a message from another account.
-const REQUEST_INFO_HEADER: &str = "Nats-Request-Info";
 /// Levels that the canonical wrapper adds around an envelope.
 const WRAPPER_DEPTH: usize = 1;
 /// Bytes that the canonical wrapper with its metadata may add.
@@ -129,11 +139,12 @@ impl Receiver {
         let origin = Origin::parse(&inbound.subject).ok_or_else(|| Refused::early(ErrorCode::MessageUnsupported))?;
         let document = read(&inbound.payload).map_err(Refused::early)?;
         let correlation = claimed_correlation(&document);
-        let refuse = |error: ProtocolError, caller: Option<&Caller>| Refused { error, correlation: correlation.clone(), caller: caller.map(|caller| Arc::clone(&caller.known)) };
-        Schemas::embedded().check_envelope(&document).map_err(|fault| refuse(fault.into(), None))?;
-        let envelope: Envelope = serde_json::from_value(document.clone())
-            .map_err(|_| refuse(ProtocolError::from(ErrorCode::EnvelopeInvalid).with_finding("", "type"), None))?;
-        rules::check(&envelope).map_err(|fault| refuse(fault.into(), None))?;
+        let refuse = |error: ProtocolError, caller: Option<&Caller>| Refused {
+            error,
+            correlation: correlation.clone(),
+            caller: caller.map(|caller| Arc::clone(&caller.known)),
+        };
+        let Received { document, envelope } = Received::of(document).map_err(|fault| refuse(fault.error(), None))?;
         if envelope.message_type.subject_token() != origin.type_token() {
             return Err(refuse(ErrorCode::TypeMismatch.into(), None));
         }
@@ -144,7 +155,13 @@ impl Receiver {
         Ok(Request { envelope, caller: Verified(caller), correlation })
     }
 
-    fn authenticate(&self, inbound: &Inbound, origin: &Origin, envelope: &Envelope, document: &Value) -> Result<Authenticated, ProtocolError> {
+    fn authenticate(
+        &self,
+        inbound: &Inbound,
+        origin: &Origin,
+        envelope: &Envelope,
+        document: &Value,
+    ) -> Result<Authenticated, ProtocolError> {
         let transport = match origin {
             Origin::Edge { .. } => self.edge(inbound)?,
             Origin::Tenant { tenant, .. } => Some(self.tenant(inbound, tenant)?),
@@ -153,7 +170,9 @@ impl Receiver {
         let caller = match (transport, signer) {
             (None, None) => return Err(ErrorCode::AuthRequired.into()),
             (Some(caller), None) => Authenticated { caller, signer: None },
-            (None, Some((did, known))) => Authenticated { caller: Caller { known, method: "signature" }, signer: Some(did) },
+            (None, Some((did, known))) => {
+                Authenticated { caller: Caller { known, method: "signature" }, signer: Some(did) }
+            }
             (Some(caller), Some((did, known))) if caller.known == known => Authenticated { caller, signer: Some(did) },
             (Some(_), Some(_)) => return Err(ErrorCode::DidUnbound.into()),
         };
@@ -178,18 +197,12 @@ impl Receiver {
 
     /// From a tenant's account: the server's word. A context header from there is an attempt to forge.
     fn tenant(&self, inbound: &Inbound, tenant: &Tenant) -> Result<Caller, ProtocolError> {
-        #[derive(Deserialize)]
-        struct Info {
-            acc: String,
-            #[serde(default)]
-            user: String,
-        }
         if inbound.headers.keys().any(|name| name.eq_ignore_ascii_case(CONTEXT_HEADER)) {
             return Err(ErrorCode::ContextRefused.into());
         }
-        let text = inbound.headers.get(REQUEST_INFO_HEADER).ok_or(ErrorCode::ContextRefused)?;
-        let info: Info = serde_json::from_str(text).map_err(|_| ErrorCode::ContextRefused)?;
-        if info.acc != aip_bus::accounts::tenant_account(tenant) {
+        let header = inbound.headers.get(REQUEST_INFO).ok_or(ErrorCode::ContextRefused)?;
+        let info = RequestInfo::parse(header).ok_or(ErrorCode::ContextRefused)?;
+        if info.account != tenant_account(tenant) {
             return Err(ErrorCode::ContextRefused.into());
         }
         let known = self.directory.by_nkey(&info.user).ok_or(ErrorCode::TokenInvalid)?;
@@ -234,8 +247,15 @@ struct Authenticated {
 
 /// Parses a message: the canonical wrapper, or a bare envelope (AIP 1.0 §20.4).
 fn read(payload: &[u8]) -> Result<Value, ProtocolError> {
-    let bounds = Bounds { bytes_max: limits::ENVELOPE_BYTES_MAX + WRAPPER_BYTES_MAX, depth_max: limits::DEPTH_MAX + WRAPPER_DEPTH, ..Bounds::ENVELOPE };
-    let document = document::parse(payload, bounds)?;
+    let bounds = Bounds {
+        bytes_max: limits::ENVELOPE_BYTES_MAX + WRAPPER_BYTES_MAX,
+        depth_max: limits::DEPTH_MAX + WRAPPER_DEPTH,
+        ..Bounds::ENVELOPE
+    };
+    let document = document::parse(payload, bounds).map_err(|fault| match &fault.pointer {
+        Some(pointer) => fault.code.error().with_finding(pointer, fault.rule),
+        None => fault.code.error(),
+    })?;
     let Value::Object(mut members) = document else {
         return Err(ProtocolError::from(ErrorCode::EnvelopeInvalid).with_finding("", "type"));
     };
@@ -249,9 +269,12 @@ fn read(payload: &[u8]) -> Result<Value, ProtocolError> {
     let envelope = members.remove("envelope").unwrap_or_default();
     let metadata = members.remove("metadata");
     if let Some(name) = members.keys().next() {
-        return Err(ProtocolError::from(ErrorCode::EnvelopeInvalid).with_finding(&format!("/{name}"), "additionalProperties"));
+        return Err(
+            ProtocolError::from(ErrorCode::EnvelopeInvalid).with_finding(&format!("/{name}"), "additionalProperties")
+        );
     }
-    let texts = metadata.is_none_or(|metadata| metadata.as_object().is_some_and(|pairs| pairs.values().all(Value::is_string)));
+    let texts =
+        metadata.is_none_or(|metadata| metadata.as_object().is_some_and(|pairs| pairs.values().all(Value::is_string)));
     if !texts {
         return Err(ProtocolError::from(ErrorCode::EnvelopeInvalid).with_finding("/metadata", "type"));
     }
@@ -269,8 +292,11 @@ fn deeper_than(value: &Value, depth: usize) -> bool {
 }
 
 /// What an answer can copy from a document that may be wrong in every other way.
-fn claimed_correlation(document: &Value) -> Correlation {
-    let text = |name: &str| document.get(name).and_then(Value::as_str).filter(|text| !text.is_empty() && text.len() <= limits::ID_BYTES_MAX);
+#[must_use]
+pub fn claimed_correlation(document: &Value) -> Correlation {
+    let text = |name: &str| {
+        document.get(name).and_then(Value::as_str).filter(|text| !text.is_empty() && text.len() <= limits::ID_BYTES_MAX)
+    };
     Correlation {
         message_id: text("message_id").map(aip_types::MessageId::new),
         correlation_id: text("correlation_id").map(aip_types::CorrelationId::new),

@@ -1,8 +1,12 @@
 //! Answers: the envelope around a body, and the message around the envelope (AIP 1.0 §6.2, §20.4).
 
 use aip_bus::{Bus, BusError, Headers, Inbound, random};
-use aip_types::{AipVersion, CorrelationId, Envelope, ErrorBody, MessageBody, MessageId, MessageReference, Principal, PrincipalId, PrincipalKind, ProtocolError, SessionId, Timestamp};
+use aip_types::{
+    AipVersion, CorrelationId, Envelope, ErrorBody, MessageBody, MessageId, MessageReference, Principal, PrincipalId,
+    PrincipalKind, ProtocolError, SessionId, Timestamp,
+};
 use bytes::Bytes;
+use serde_json::{Value, json};
 
 use crate::clock::now;
 
@@ -19,9 +23,34 @@ pub struct Correlation {
     pub to: Option<Principal>,
 }
 
+/// What an owner answers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// The body.
+    pub body: MessageBody,
+    /// The envelope's extensions.
+    pub extensions: Option<Value>,
+}
+
+impl<B: Into<MessageBody>> From<B> for Answer {
+    fn from(body: B) -> Self {
+        Self { body: body.into(), extensions: None }
+    }
+}
+
+impl Answer {
+    /// Marks the answer, under the fleet's own name (AIP 1.0 §23.4).
+    #[must_use]
+    pub fn with_extension(mut self, name: &str, value: Value) -> Self {
+        self.extensions = Some(json!({ "dev.aip-fleet": { name: value } }));
+        self
+    }
+}
+
 /// An answer's envelope.
 #[must_use]
-pub fn envelope(correlation: &Correlation, body: MessageBody) -> Envelope {
+pub fn envelope(correlation: &Correlation, answer: impl Into<Answer>) -> Envelope {
+    let Answer { body, extensions } = answer.into();
     let at = now();
     Envelope {
         aip_version: AipVersion::V1_0,
@@ -37,23 +66,28 @@ pub fn envelope(correlation: &Correlation, body: MessageBody) -> Envelope {
         to: correlation.to.clone(),
         trace: None,
         security: None,
-        extensions: None,
+        extensions,
     }
 }
 
 /// The body of a refusal.
 #[must_use]
 pub fn refusal(error: ProtocolError) -> MessageBody {
-    MessageBody::Error(Box::new(ErrorBody { error }))
+    MessageBody::from(ErrorBody { error })
 }
 
 /// Sends an answer, where one is wanted.
 ///
 /// # Errors
 /// [`BusError::Unavailable`].
-pub async fn answer(bus: &Bus, inbound: &Inbound, correlation: &Correlation, body: MessageBody) -> Result<(), BusError> {
+pub async fn answer(
+    bus: &Bus,
+    inbound: &Inbound,
+    correlation: &Correlation,
+    answer: impl Into<Answer>,
+) -> Result<(), BusError> {
     let Some(reply) = &inbound.reply else { return Ok(()) };
-    let envelope = envelope(correlation, body);
+    let envelope = envelope(correlation, answer);
     let (headers, payload) = transport(&envelope)?;
     bus.port().publish(reply, None, headers, payload).await
 }
@@ -62,7 +96,7 @@ pub async fn answer(bus: &Bus, inbound: &Inbound, correlation: &Correlation, bod
 ///
 /// # Errors
 /// [`BusError::Undecodable`] when it cannot be written as JSON.
-pub(crate) fn transport(envelope: &Envelope) -> Result<(Headers, Bytes), BusError> {
+pub fn transport(envelope: &Envelope) -> Result<(Headers, Bytes), BusError> {
     let text = serde_json::to_vec(envelope).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
     let mut payload = Vec::with_capacity(text.len().saturating_add(16));
     payload.extend_from_slice(b"{\"envelope\":");

@@ -82,8 +82,11 @@ impl Settings {
     /// # Errors
     /// All mistakes.
     pub fn read(path: &Path) -> Result<Self, ConfigFaults> {
-        let text = std::fs::read_to_string(path).map_err(|fault| ConfigFaults(vec![format!("{}: {fault}", path.display())]))?;
-        Self::parse(&text).map_err(|ConfigFaults(faults)| ConfigFaults(faults.into_iter().map(|fault| format!("{}: {fault}", path.display())).collect()))
+        let text = std::fs::read_to_string(path)
+            .map_err(|fault| ConfigFaults(vec![format!("{}: {fault}", path.display())]))?;
+        Self::parse(&text).map_err(|ConfigFaults(faults)| {
+            ConfigFaults(faults.into_iter().map(|fault| format!("{}: {fault}", path.display())).collect())
+        })
     }
 
     /// Parses and checks a text.
@@ -146,7 +149,12 @@ impl PrincipalSetting {
         Principal::new(PrincipalId::new(self.id.clone()), self.kind)
     }
 
-    fn faults<'a>(&'a self, tenants: &BTreeSet<&str>, seen: &mut BTreeSet<(&'static str, &'a str)>, faults: &mut Vec<String>) {
+    fn faults<'a>(
+        &'a self,
+        tenants: &BTreeSet<&str>,
+        seen: &mut BTreeSet<(&'static str, &'a str)>,
+        faults: &mut Vec<String>,
+    ) {
         let id = &self.id;
         if id.is_empty() {
             faults.push("principals: an id is empty".to_owned());
@@ -154,9 +162,14 @@ impl PrincipalSetting {
         if !tenants.contains(self.tenant.as_str()) {
             faults.push(format!("principals: `{id}` belongs to the unknown tenant `{}`", self.tenant));
         }
-        let sha256 = |text: &&String| text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+        let sha256 = |text: &&String| {
+            text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+        };
         for bad in self.token_sha256.iter().filter(sha256) {
-            faults.push(format!("principals: `{id}` has a token_sha256 of {} characters, 64 hex digits are wanted", bad.len()));
+            faults.push(format!(
+                "principals: `{id}` has a token_sha256 of {} characters, 64 hex digits are wanted",
+                bad.len()
+            ));
         }
         for bad in self.nkeys.iter().filter(|key| !key.starts_with('U') || key.len() != 56) {
             faults.push(format!("principals: `{id}` has the nkey `{bad}`, a public user key is wanted"));
@@ -164,7 +177,12 @@ impl PrincipalSetting {
         for bad in self.dids.iter().filter(|did| aip_crypto::Did::parse(did).is_err()) {
             faults.push(format!("principals: `{id}` has the did `{bad}`, did:key with Ed25519 is wanted"));
         }
-        let proofs = [("principal id", vec![&self.id]), ("token_sha256", self.token_sha256.iter().collect()), ("nkey", self.nkeys.iter().collect()), ("did", self.dids.iter().collect::<Vec<_>>())];
+        let proofs = [
+            ("principal id", vec![&self.id]),
+            ("token_sha256", self.token_sha256.iter().collect()),
+            ("nkey", self.nkeys.iter().collect()),
+            ("did", self.dids.iter().collect::<Vec<_>>()),
+        ];
         for (what, values) in proofs {
             for value in values {
                 if !seen.insert((what, value)) {

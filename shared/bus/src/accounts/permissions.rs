@@ -14,13 +14,13 @@
 //! All of them subscribe the user's own inbox prefix. Nobody may delete or purge a stream, delete a message or a lane.
 //!
 //! What the server cannot restrict: the subject *inside* a read (who reads a stream by direct or leader get reads all of it),
-//! the delivery subject inside a consumer's creation (who creates a watch's consumer could push the bucket's values to any
-//! subject of the account, so that right stays with the bucket's only writer), and the headers of a publish.
+//! the delivery subject inside a consumer's creation (who may watch a bucket could have its values pushed to any subject of the
+//! account: given for what a connector says of itself only, never for records or leases), and the headers of a publish.
 
 use std::time::Duration;
 
 use crate::subjects::{
-    AIP_BLOBS, AIP_CHUNKS, AIP_JOURNAL, ConnectorName, KV_AIP_IDEMPOTENCY, KV_AIP_LEASES, KV_AIP_LIVENESS, KV_AIP_REGISTRY,
+    AIP_AUDIT, AIP_BLOBS, AIP_CHUNKS, AIP_JOURNAL, AIP_QUARANTINE, AIP_TRIGGERS, ConnectorName, KV_AIP_IDEMPOTENCY, KV_AIP_LEASES, KV_AIP_LIVENESS, KV_AIP_REGISTRY,
     KV_AIP_REPLAY, Owner, Peer, Report, STREAMS, Tenant, control_all, lane_groups, liveness_all, owner_subjects, registry_all,
     report_all, work_all,
 };
@@ -69,10 +69,11 @@ impl Permissions {
         }))
     }
 
-    /// Every service checks at its start that all streams and lanes are there.
-    fn verifies(self) -> Self {
-        let lanes = lane_groups().into_iter().map(|lane| format!("$JS.API.CONSUMER.INFO.{}.{}", lane.stream, lane.consumer));
-        self.publish(STREAMS.iter().map(|stream| format!("$JS.API.STREAM.INFO.{}", stream.name))).publish(lanes)
+    /// A service checks at its start that the streams it works with, and their lanes, are there.
+    fn verifies(self, streams: &[&str]) -> Self {
+        let lanes = lane_groups().into_iter().filter(|lane| streams.contains(&lane.stream));
+        self.publish(streams.iter().map(|stream| format!("$JS.API.STREAM.INFO.{stream}")))
+            .publish(lanes.map(|lane| format!("$JS.API.CONSUMER.INFO.{}.{}", lane.stream, lane.consumer)))
     }
 
     fn watches(self, stream: &str, filter: &str) -> Self {
@@ -103,26 +104,32 @@ pub fn service_permissions(user: ServiceUser, peer: &Peer) -> Permissions {
         ServiceUser::Bootstrap => bootstrap(permissions),
         ServiceUser::Admission => admission(permissions, peer),
         ServiceUser::Scheduler => scheduler(permissions, peer),
-        ServiceUser::EdgeHttp => permissions.publish([peer.subjects()]).subscribe(["aipl.>"]).verifies(),
+        ServiceUser::EdgeHttp => permissions.publish([peer.subjects()]).subscribe(["aipl.>"]),
         ServiceUser::Observer => observer(permissions),
     }
 }
 
 fn bootstrap(permissions: Permissions) -> Permissions {
-    let lanes = lane_groups().into_iter().map(|lane| format!("$JS.API.CONSUMER.CREATE.{}.{}", lane.stream, lane.consumer));
-    permissions.verifies().publish(lanes).publish(STREAMS.iter().flat_map(|stream| {
-        [format!("$JS.API.STREAM.CREATE.{}", stream.name), format!("$JS.API.STREAM.UPDATE.{}", stream.name)]
-    }))
+    let streams = STREAMS.map(|stream| stream.name);
+    let create = |stream: &str| [format!("$JS.API.STREAM.CREATE.{stream}"), format!("$JS.API.STREAM.UPDATE.{stream}")];
+    let lanes = lane_groups().into_iter();
+    permissions
+        .verifies(&streams)
+        .publish(streams.iter().flat_map(|stream| create(stream)))
+        .publish(lanes.map(|lane| format!("$JS.API.CONSUMER.CREATE.{}.{}", lane.stream, lane.consumer)))
 }
 
 fn admission(permissions: Permissions, peer: &Peer) -> Permissions {
+    let streams =
+        [AIP_JOURNAL, AIP_BLOBS, KV_AIP_IDEMPOTENCY, KV_AIP_REPLAY, KV_AIP_REGISTRY, KV_AIP_LIVENESS];
     permissions
         .publish(["aipj.*.action.*.*.queued", "aipb.*.*", "aipa.*.*"])
         .publish(["$KV.AIP_IDEMPOTENCY.>", "$KV.AIP_REPLAY.>", "$KV.AIP_REGISTRY.>", "$KV.AIP_LIVENESS.>"])
-        .reads(&[AIP_JOURNAL, AIP_BLOBS, KV_AIP_IDEMPOTENCY, KV_AIP_REPLAY, KV_AIP_REGISTRY, KV_AIP_LIVENESS])
+        .verifies(&streams)
+        .verifies(&[AIP_AUDIT])
+        .reads(&streams)
         .watches(KV_AIP_REGISTRY, &registry_all())
         .watches(KV_AIP_LIVENESS, &liveness_all())
-        .verifies()
         .answers(&[ServiceUser::EdgeHttp])
         .subscribe(owner_subjects(peer, &Owner::Admission.messages()))
         .subscribe([Report::Register, Report::Alive].map(report_all))
@@ -130,13 +137,17 @@ fn admission(permissions: Permissions, peer: &Peer) -> Permissions {
 }
 
 fn scheduler(permissions: Permissions, peer: &Peer) -> Permissions {
+    let streams = [AIP_JOURNAL, AIP_CHUNKS, AIP_BLOBS, KV_AIP_LEASES, KV_AIP_REPLAY];
     let mut permissions = permissions
         .publish(["aipj.*.action.*.*.*", "aipk.*.*.*.*", "aipt.*.action.*.*.*.*", "aipb.*.*", "aipa.*.*", "aipq.*.*"])
         .publish(["$KV.AIP_LEASES.>", "$KV.AIP_REPLAY.>"])
         .publish(["aips.*.*", "aipw.*.*", "aipx.*.*"])
-        .reads(&[AIP_JOURNAL, AIP_CHUNKS, AIP_BLOBS, KV_AIP_LEASES, KV_AIP_REPLAY])
-        .verifies()
+        .verifies(&streams)
+        .verifies(&[AIP_TRIGGERS, AIP_AUDIT, AIP_QUARANTINE, KV_AIP_REGISTRY, KV_AIP_LIVENESS])
+        .reads(&streams)
         .lanes()
+        .watches(KV_AIP_REGISTRY, &registry_all())
+        .watches(KV_AIP_LIVENESS, &liveness_all())
         .answers(&[ServiceUser::EdgeHttp, ServiceUser::Admission])
         .subscribe(owner_subjects(peer, &Owner::Scheduler.messages()))
         .subscribe([Report::Begin, Report::Chunk, Report::Result, Report::Heartbeat].map(report_all))

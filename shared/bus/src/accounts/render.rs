@@ -79,7 +79,7 @@ fn server(out: &mut Writer, options: &ServerOptions) {
     if let Some(cluster) = &options.cluster {
         out.open("cluster {");
         out.line(&format!("name: {}", quote(&cluster.name)));
-        out.line(&format!("listen: {}", quote(&cluster.listen.to_string())));
+        out.line(&format!("listen: {}", quote(&address(cluster.listen))));
         let routes: Vec<String> = cluster.routes.iter().map(|route| format!("nats://{route}")).collect();
         out.list("routes", &routes);
         out.close("}");
@@ -195,6 +195,12 @@ fn address(address: SocketAddr) -> String {
         (SocketAddr::V6(v6), 0) => format!("[{}]:-1", v6.ip()),
         (address, _) => address.to_string(),
     }
+}
+
+/// The server takes port -1 for a free one, and 0 for its default.
+fn address(address: SocketAddr) -> String {
+    let text = address.to_string();
+    text.strip_suffix(":0").map_or_else(|| text.clone(), |host| format!("{host}:-1"))
 }
 
 fn seconds(duration: Duration) -> String {

@@ -69,8 +69,8 @@ const BUCKETS: [[&str; 4]; 5] = [
     ["`AIP_IDEMPOTENCY`", "`<tenant>.<hash of scope and key>`", "admission", "admission"],
     ["`AIP_REPLAY`", "`<issuer>.<message id>`, both hashed", "admission, scheduler", "admission, scheduler"],
     ["`AIP_LEASES`", "`<vp>.<tenant>.<action>`", "scheduler", "scheduler"],
-    ["`AIP_REGISTRY`", "`<connector>`", "admission", "admission"],
-    ["`AIP_LIVENESS`", "`<connector>.<instance>`", "admission", "admission"],
+    ["`AIP_REGISTRY`", "`<connector>`", "admission", "admission, scheduler"],
+    ["`AIP_LIVENESS`", "`<connector>.<instance>`", "admission", "admission, scheduler"],
 ];
 
 /// The text of `docs/subjects.md`.
