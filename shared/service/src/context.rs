@@ -3,25 +3,14 @@
 use std::{future::Future, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use aip_bus::{
-    Bus, Inbound,
+    Bus,
     nats::{Connect, NatsPort, Seed},
-    subjects::{Owner, Peer, owner_subjects},
+    subjects::Peer,
     topology,
 };
-use aip_types::{ErrorCode, MessageType, ProtocolError, limits};
 use anyhow::Context as _;
-use futures::StreamExt;
-use tokio::sync::Semaphore;
 
-use crate::{
-    catalogue::Catalogue,
-    directory::Directory,
-    ops::Ops,
-    receive::{Receiver, Refused, Request},
-    reply::{Answer, Correlation, answer, refusal},
-    settings::Settings,
-    tasks::Tasks,
-};
+use crate::{catalogue::Catalogue, directory::Directory, ops::Ops, settings::Settings, tasks::Tasks};
 
 /// How long a service may take to end.
 const DRAIN: Duration = Duration::from_secs(10);
@@ -105,76 +94,6 @@ impl Context {
     pub async fn catalogue(&self) -> anyhow::Result<Catalogue> {
         Catalogue::follow(&self.bus, &self.tasks).await.context("following the registry")
     }
-
-    /// Answers the request types of an owner, each request in a task of its own, for ever. What cannot be served at once is
-    /// refused with a typed error, not queued in memory.
-    ///
-    /// # Errors
-    /// The subjects cannot be subscribed.
-    pub async fn answer_requests<F, A>(&self, owner: Owner, types: &[MessageType], on_request: F) -> anyhow::Result<()>
-    where
-        F: Fn(Request) -> A + Clone + Send + Sync + 'static,
-        A: Future<Output = Result<Answer, ProtocolError>> + Send + 'static,
-    {
-        let receiver = Receiver::new(self.bus.clone(), Arc::clone(&self.directory));
-        let room = Arc::new(Semaphore::new(limits::REQUESTS_IN_FLIGHT_MAX));
-        for subject in owner_subjects(&self.peer, types) {
-            let mut inbound = self
-                .bus
-                .port()
-                .subscribe(&subject, Some(owner.as_str()))
-                .await
-                .with_context(|| format!("subscribing {subject}"))?;
-            let (context, receiver, room, on_request) =
-                (self.clone(), receiver.clone(), Arc::clone(&room), on_request.clone());
-            self.tasks.spawn_until_drain(async move {
-                while let Some(message) = inbound.next().await {
-                    let permit = Arc::clone(&room).try_acquire_owned();
-                    let (serving, receiver, on_request) = (context.clone(), receiver.clone(), on_request.clone());
-                    context.tasks.spawn(async move {
-                        match permit {
-                            Ok(permit) => {
-                                serving.serve(&receiver, &message, on_request).await;
-                                drop(permit);
-                            }
-                            Err(_) => serving.refuse(&message, &Correlation::default(), busy()).await,
-                        }
-                    });
-                }
-            });
-        }
-        Ok(())
-    }
-
-    async fn serve<F, A>(&self, receiver: &Receiver, inbound: &Inbound, on_request: F)
-    where
-        F: Fn(Request) -> A,
-        A: Future<Output = Result<Answer, ProtocolError>>,
-    {
-        match receiver.receive(inbound).await {
-            Ok(request) => {
-                metrics::counter!("aip_requests_total", "message_type" => request.envelope.message_type.as_str())
-                    .increment(1);
-                let correlation = request.correlation.clone();
-                let body = on_request(request).await.unwrap_or_else(|error| Answer::from(refusal(error)));
-                if let Err(fault) = answer(&self.bus, inbound, &correlation, body).await {
-                    tracing::warn!(%fault, "answering");
-                }
-            }
-            Err(Refused { error, correlation, .. }) => self.refuse(inbound, &correlation, error).await,
-        }
-    }
-
-    async fn refuse(&self, inbound: &Inbound, correlation: &Correlation, error: ProtocolError) {
-        metrics::counter!("aip_refusals_total", "code" => error.code.clone()).increment(1);
-        if let Err(fault) = answer(&self.bus, inbound, correlation, refusal(error)).await {
-            tracing::warn!(%fault, "refusing");
-        }
-    }
-}
-
-fn busy() -> ProtocolError {
-    ProtocolError::from(ErrorCode::RateLimited).with_retry_after_ms(limits::RETRY_AFTER_MS)
 }
 
 /// Runs one service until SIGTERM or SIGINT, then drains it.

@@ -4,6 +4,7 @@
 //! It owns how a service starts, what it believes about a caller ([`receive`]) and the order of a step ([`drive`]). It
 //! decides nothing about actions and spells no subject. Start reading at [`Context`].
 
+mod audit;
 mod catalogue;
 mod clock;
 mod context;
@@ -11,6 +12,7 @@ mod directory;
 mod drive;
 mod ops;
 mod reply;
+mod requests;
 mod settings;
 mod tasks;
 mod telemetry;

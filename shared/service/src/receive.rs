@@ -70,6 +70,10 @@ impl Caller {
         &self.known
     }
 
+    pub(crate) fn shared(&self) -> Arc<Known> {
+        Arc::clone(&self.known)
+    }
+
     /// Who it is.
     #[must_use]
     pub fn principal(&self) -> &Principal {
