@@ -188,15 +188,6 @@ fn user(out: &mut Writer, name: &str, key: &UserKey, permissions: Option<&Permis
     out.close("} }");
 }
 
-/// The server takes a free port for `-1`.
-fn address(address: SocketAddr) -> String {
-    match (address, address.port()) {
-        (SocketAddr::V4(v4), 0) => format!("{}:-1", v4.ip()),
-        (SocketAddr::V6(v6), 0) => format!("[{}]:-1", v6.ip()),
-        (address, _) => address.to_string(),
-    }
-}
-
 /// The server takes port -1 for a free one, and 0 for its default.
 fn address(address: SocketAddr) -> String {
     let text = address.to_string();
