@@ -44,7 +44,11 @@ impl UserKey {
     /// [`BadKey`] when it is not `U[A-Z2-7]{55}`.
     pub fn new(raw: &str) -> Result<Self, BadKey> {
         let base32 = |b: u8| b.is_ascii_uppercase() || matches!(b, b'2'..=b'7');
-        if raw.len() == 56 && raw.starts_with('U') && raw.bytes().all(base32) { Ok(Self(raw.to_owned())) } else { Err(BadKey) }
+        if raw.len() == 56 && raw.starts_with('U') && raw.bytes().all(base32) {
+            Ok(Self(raw.to_owned()))
+        } else {
+            Err(BadKey)
+        }
     }
 
     /// The key.

@@ -61,7 +61,10 @@ fn assert_is_one_subject(tokens: usize, subject: &str) {
     assert_eq!(subject.split('.').count(), tokens, "{subject:?}");
     for token in subject.split('.') {
         assert!(!token.is_empty(), "{subject:?}");
-        assert!(!token.contains(|c: char| matches!(c, '*' | '>') || c.is_whitespace() || c.is_control()), "{subject:?}");
+        assert!(
+            !token.contains(|c: char| matches!(c, '*' | '>') || c.is_whitespace() || c.is_control()),
+            "{subject:?}"
+        );
     }
 }
 

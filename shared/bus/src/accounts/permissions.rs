@@ -20,9 +20,9 @@
 use std::time::Duration;
 
 use crate::subjects::{
-    AIP_AUDIT, AIP_BLOBS, AIP_CHUNKS, AIP_JOURNAL, AIP_QUARANTINE, AIP_TRIGGERS, ConnectorName, KV_AIP_IDEMPOTENCY, KV_AIP_LEASES, KV_AIP_LIVENESS, KV_AIP_REGISTRY,
-    KV_AIP_REPLAY, Owner, Peer, Report, STREAMS, Tenant, control_all, lane_groups, liveness_all, owner_subjects, registry_all,
-    report_all, work_all,
+    AIP_AUDIT, AIP_BLOBS, AIP_CHUNKS, AIP_JOURNAL, AIP_QUARANTINE, AIP_TRIGGERS, ConnectorName, KV_AIP_IDEMPOTENCY,
+    KV_AIP_LEASES, KV_AIP_LIVENESS, KV_AIP_REGISTRY, KV_AIP_REPLAY, Owner, Peer, Report, STREAMS, Tenant, control_all,
+    lane_groups, liveness_all, owner_subjects, registry_all, report_all, work_all,
 };
 
 use super::{ANSWER_WITHIN, ServiceUser, inbox_prefix};
@@ -64,9 +64,11 @@ impl Permissions {
     }
 
     fn reads(self, streams: &[&str]) -> Self {
-        self.publish(streams.iter().flat_map(|stream| {
-            [format!("$JS.API.DIRECT.GET.{stream}"), format!("$JS.API.STREAM.MSG.GET.{stream}")]
-        }))
+        self.publish(
+            streams.iter().flat_map(|stream| {
+                [format!("$JS.API.DIRECT.GET.{stream}"), format!("$JS.API.STREAM.MSG.GET.{stream}")]
+            }),
+        )
     }
 
     /// A service checks at its start that the streams it works with, and their lanes, are there.
@@ -120,8 +122,7 @@ fn bootstrap(permissions: Permissions) -> Permissions {
 }
 
 fn admission(permissions: Permissions, peer: &Peer) -> Permissions {
-    let streams =
-        [AIP_JOURNAL, AIP_BLOBS, KV_AIP_IDEMPOTENCY, KV_AIP_REPLAY, KV_AIP_REGISTRY, KV_AIP_LIVENESS];
+    let streams = [AIP_JOURNAL, AIP_BLOBS, KV_AIP_IDEMPOTENCY, KV_AIP_REPLAY, KV_AIP_REGISTRY, KV_AIP_LIVENESS];
     permissions
         .publish(["aipj.*.action.*.*.queued", "aipb.*.*", "aipa.*.*"])
         .publish(["$KV.AIP_IDEMPOTENCY.>", "$KV.AIP_REPLAY.>", "$KV.AIP_REGISTRY.>", "$KV.AIP_LIVENESS.>"])

@@ -5,9 +5,9 @@ use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 use crate::subjects::{ConnectorName, Peer, Tenant, control_all, work_all};
 
 use super::{
-    ANSWER_WITHIN, BENCH_ACCOUNT, ConnectorAccount, FLEET_ACCOUNT, Permissions, Roster, SYSTEM_ACCOUNT, ServerOptions, ServiceUser,
-    SyncInterval, TenantAccount, UserKey, connector_account, connector_permissions, service_permissions, tenant_account,
-    tenant_permissions,
+    ANSWER_WITHIN, BENCH_ACCOUNT, ConnectorAccount, FLEET_ACCOUNT, Permissions, Roster, SYSTEM_ACCOUNT, ServerOptions,
+    ServiceUser, SyncInterval, TenantAccount, UserKey, connector_account, connector_permissions, service_permissions,
+    tenant_account, tenant_permissions,
 };
 
 /// A whole configuration of nats-server. Reloading it changes users and accounts without a restart.
@@ -45,12 +45,17 @@ pub fn render(roster: &Roster, options: &ServerOptions) -> String {
 #[must_use]
 pub fn sample() -> String {
     let placeholder = |name: &str| UserKey(format!("U_PUBLIC_KEY_OF_{}", name.to_uppercase().replace('-', "_")));
-    let (Ok(peer), Ok(tenant), Ok(name)) = (Peer::new("example.org", "aip", "1.0"), Tenant::new("acme"), ConnectorName::new("demo")) else {
+    let (Ok(peer), Ok(tenant), Ok(name)) =
+        (Peer::new("example.org", "aip", "1.0"), Tenant::new("acme"), ConnectorName::new("demo"))
+    else {
         return String::new();
     };
     let roster = Roster {
         peer,
-        services: ServiceUser::ALL.into_iter().map(|user| (user, placeholder(user.as_str()))).collect::<BTreeMap<_, _>>(),
+        services: ServiceUser::ALL
+            .into_iter()
+            .map(|user| (user, placeholder(user.as_str())))
+            .collect::<BTreeMap<_, _>>(),
         tenants: vec![TenantAccount { tenant, users: vec![("alice".to_owned(), placeholder("alice"))] }],
         connectors: vec![ConnectorAccount { name, key: placeholder("connector-demo") }],
         bench: Some(placeholder("bench")),
@@ -157,7 +162,8 @@ fn reports_of(connector: &ConnectorName) -> String {
 }
 
 fn export(out: &mut Writer, kind: &str, subject: &str, to: &str) {
-    let threshold = if kind == "service" { format!(", response_threshold: {}", seconds(ANSWER_WITHIN)) } else { String::new() };
+    let threshold =
+        if kind == "service" { format!(", response_threshold: {}", seconds(ANSWER_WITHIN)) } else { String::new() };
     out.line(&format!("{{ {kind}: {}, accounts: [{}]{threshold} }}", quote(subject), quote(to)));
 }
 

@@ -42,12 +42,7 @@ const SUBJECTS: [[&str; 4]; 18] = [
     ],
     ["`aipk.<vp>.<tenant>.<action>.<fence>`", "scheduler", "scheduler", "chunks of one attempt"],
     ["`aipt.<vp>.<kind>.<tenant>.<id>.<purpose>.<nonce>`", "scheduler", "the server", "a timer"],
-    [
-        "`aipd.<vp>.<kind>.<tenant>.<id>.<purpose>.<nonce>`",
-        "the server, when a timer is due",
-        "lanes",
-        "a trigger",
-    ],
+    ["`aipd.<vp>.<kind>.<tenant>.<id>.<purpose>.<nonce>`", "the server, when a timer is due", "lanes", "a trigger"],
     ["`aipw.<connector>.<capability>`", "scheduler", "that connector", "an offer of work"],
     ["`aipx.<connector>.<action>`", "scheduler", "every process of that connector", "stop an attempt"],
     ["`aipr.<connector>.{begin,chunk,result,hb}`", "that connector", "scheduler", "what an attempt reports"],

@@ -132,5 +132,7 @@ impl Origin {
 pub fn is_inbox(subject: &str) -> bool {
     let (first, rest) = subject.split_once('.').unwrap_or_default();
     (first == "_INBOX" || first.starts_with("_INBOX_") || first == "_R_")
-        && rest.split('.').all(|token| !token.is_empty() && !token.contains(|c: char| matches!(c, '*' | '>') || c.is_whitespace()))
+        && rest
+            .split('.')
+            .all(|token| !token.is_empty() && !token.contains(|c: char| matches!(c, '*' | '>') || c.is_whitespace()))
 }

@@ -3,19 +3,19 @@
 use std::{
     collections::BTreeMap,
     io::{BufRead, BufReader, Write},
-    net::{SocketAddr, TcpStream},
-    path::PathBuf,
-    process::{Child, Command, Stdio},
-    time::{Duration, Instant},
+    net::{SocketAddr, TcpListener, TcpStream},
+    time::Duration,
 };
 
 use aip_bus::{
     accounts::{
-        Cluster, ConnectorAccount, Roster, ServerOptions, ServiceUser, SyncInterval, TenantAccount, UserKey, inbox_prefix, render,
+        Cluster, ConnectorAccount, Roster, ServerOptions, ServiceUser, SyncInterval, TenantAccount, UserKey,
+        inbox_prefix, render,
     },
     nats::{Connect, NatsPort, Seed},
     subjects::{ConnectorName, Peer, Tenant},
 };
+use aip_testkit::{Nats, Scratch, eventually};
 use base64::Engine;
 use nkeys::KeyPair;
 
@@ -24,18 +24,8 @@ pub(crate) const TENANTS: [(&str, [&str; 2]); 2] = [("acme", ["alice", "aaron"])
 pub(crate) const CONNECTORS: [&str; 2] = ["demo", "ledger"];
 
 pub(crate) struct Fleet {
-    pub(crate) url: String,
     keys: BTreeMap<String, KeyPair>,
-    child: Child,
-    folder: PathBuf,
-}
-
-impl Drop for Fleet {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
-        drop(std::fs::remove_dir_all(&self.folder));
-    }
+    servers: Vec<(Nats, Scratch)>,
 }
 
 pub(crate) fn peer() -> Peer {
@@ -80,36 +70,30 @@ impl Fleet {
     pub(crate) async fn start() -> Self {
         let mut keys = BTreeMap::new();
         let roster = roster(&mut keys);
-        let folder = folder(&keys);
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let mut options = ServerOptions::single(SocketAddr::from(([127, 0, 0, 1], port)), folder.join("store"));
-        options.http = Some(SocketAddr::from(([127, 0, 0, 1], 0)));
-        let config = folder.join("nats.conf");
-        std::fs::write(&config, render(&roster, &options)).unwrap();
-        let log = std::fs::File::create(folder.join("log")).unwrap();
-        let child = Command::new("/tmp/natsbin/nats-server").arg("-c").arg(&config).stdout(Stdio::null()).stderr(log).spawn().unwrap();
-        let until = Instant::now() + Duration::from_secs(10);
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(Instant::now() < until, "{}", std::fs::read_to_string(folder.join("log")).unwrap());
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        Self { keys, url: format!("127.0.0.1:{port}"), child, folder }
+        let servers = vec![server(&roster, |_| {}).await];
+        Self { keys, servers }
     }
 
-    pub(crate) async fn check_cluster_configuration() {
+    pub(crate) async fn start_cluster() -> Self {
         let mut keys = BTreeMap::new();
         let roster = roster(&mut keys);
-        let folder = folder(&keys);
-        let local = |port| SocketAddr::from(([127, 0, 0, 1], port));
-        let mut options = ServerOptions::single(local(0), folder.join("store"));
-        options.sync_interval = SyncInterval::Always;
-        let routes = vec!["127.0.0.1:6222".to_owned(), "127.0.0.1:6223".to_owned()];
-        options.cluster = Some(Cluster { name: "aip".to_owned(), listen: local(6222), routes });
-        let config = folder.join("nats.conf");
-        std::fs::write(&config, render(&roster, &options)).unwrap();
-        let checked = Command::new("/tmp/natsbin/nats-server").arg("-t").arg("-c").arg(&config).output().unwrap();
-        assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
-        std::fs::remove_dir_all(folder).unwrap();
+        let free = || TcpListener::bind("127.0.0.1:0").unwrap();
+        let ports = [free(), free(), free()].map(|listener| listener.local_addr().unwrap());
+        let routes: Vec<String> = ports.iter().map(ToString::to_string).collect();
+        let node = |listen: SocketAddr| {
+            let routes = routes.clone();
+            server(&roster, move |options| {
+                options.name = format!("aip-{}", listen.port());
+                options.sync_interval = SyncInterval::Always;
+                options.cluster = Some(Cluster { name: "aip".to_owned(), listen, routes });
+            })
+        };
+        let servers = futures::future::join_all(ports.map(node)).await;
+        Self { keys, servers }
+    }
+
+    fn address(&self) -> &str {
+        self.servers[0].0.url().strip_prefix("nats://").unwrap()
     }
 
     pub(crate) fn key(&self, user: &str) -> String {
@@ -119,12 +103,12 @@ impl Fleet {
     /// A stock client.
     pub(crate) async fn client(&self, user: &str) -> async_nats::Client {
         let options = async_nats::ConnectOptions::with_nkey(self.keys[user].seed().unwrap());
-        options.custom_inbox_prefix(prefix(user)).connect(&self.url).await.unwrap()
+        options.custom_inbox_prefix(prefix(user)).connect(self.address()).await.unwrap()
     }
 
     pub(crate) fn connect(&self, user: &str) -> Connect {
         let seed = Seed::Text(self.keys[user].seed().unwrap().into());
-        Connect::new(format!("nats://{}", self.url), user).with_seed(seed).with_inbox_prefix(prefix(user))
+        Connect::new(self.servers[0].0.url(), user).with_seed(seed).with_inbox_prefix(prefix(user))
     }
 
     /// The fleet's own adapter.
@@ -132,25 +116,29 @@ impl Fleet {
         NatsPort::connect(self.connect(user)).await.unwrap()
     }
 
-    pub(crate) async fn wait_for_log(&self, text: &str) {
-        let until = Instant::now() + Duration::from_secs(10);
-        while !std::fs::read_to_string(self.folder.join("log")).unwrap().contains(text) {
-            assert!(Instant::now() < until, "the server's log never said {text:?}");
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+    /// Whether a stranger is let in.
+    pub(crate) async fn admits(&self, stranger: KeyPair) -> bool {
+        async_nats::ConnectOptions::with_nkey(stranger.seed().unwrap()).connect(self.address()).await.is_ok()
     }
+
+    pub(crate) async fn wait_for_log(&self, text: &str) {
+        let log = self.servers[0].0.server.log_file();
+        eventually(Duration::from_secs(10), || async { std::fs::read_to_string(&log).unwrap().contains(text) }).await;
+    }
+}
+
+/// Its folder's name has what must be quoted.
+async fn server(roster: &Roster, change: impl FnOnce(&mut ServerOptions)) -> (Nats, Scratch) {
+    let (free, scratch) = (SocketAddr::from(([127, 0, 0, 1], 0)), Scratch::new());
+    let mut options = ServerOptions::single(free, scratch.path().join("a \"store\" $x"));
+    options.http = Some(free);
+    change(&mut options);
+    (Nats::with_config(&render(roster, &options)).await, scratch)
 }
 
 fn prefix(user: &str) -> String {
     let is_tenants = TENANTS.iter().any(|(_, users)| users.contains(&user));
     if is_tenants { "_INBOX".to_owned() } else { inbox_prefix(user) }
-}
-
-/// Its name has what must be quoted.
-fn folder(keys: &BTreeMap<String, KeyPair>) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("aip \"accounts\" $x {}", keys["alice"].public_key()));
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
 }
 
 /// A connection in verbose mode: each line is answered by `+OK` or by the refusal.
@@ -176,7 +164,7 @@ impl Raw {
     }
 
     pub(crate) fn open(fleet: &Fleet) -> Self {
-        let stream = TcpStream::connect(&fleet.url).unwrap();
+        let stream = TcpStream::connect(fleet.address()).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
         Self { reader: BufReader::new(stream), sid: 0 }
     }
