@@ -1,9 +1,10 @@
-//! The tasks of this workspace: `cargo xtask tidy`, `cargo xtask generate`, `cargo xtask ci`.
+//! The tasks of this workspace: `cargo xtask tidy`, `generate`, `dist` and `ci`.
 //!
 //! Tidy checks what neither the compiler nor clippy can: the dependency table, the sizes, the names, the generated
 //! files. Start reading at `tidy`, then `table` (who may use whom) and `generated` (what is printed from code).
 
 mod code;
+mod dist;
 mod generated;
 mod sources;
 mod table;
@@ -17,6 +18,7 @@ use serde_json::Value;
 const USAGE: &str = "usage: cargo xtask <task>
   tidy       check the dependency table, sizes, names and generated files
   generate   write the generated files
+  dist       put what the images need into dist/
   ci         fmt, clippy, tidy, doc, test: what CI runs";
 
 /// What CI runs beside tidy, in order, each with its arguments to cargo.
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
     let task = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["tidy"] => tidy(),
         ["generate"] => root().and_then(|root| generated::write(&root, generated::GENERATED)),
+        ["dist"] => root().and_then(|root| dist::dist(&root)),
         ["ci"] => ci(),
         _ => {
             say(USAGE);
