@@ -1,0 +1,61 @@
+//! `aip`: the one binary of the fleet. It runs the services and calls them, and holds no semantics of its own.
+//!
+//! Exit codes: 0 done, 1 refused or failed, 2 the command line is wrong, 64 the configuration is wrong. Start reading at
+//! [`cli::Command`]; `up` shows how a whole fleet is put together.
+
+mod bootstrap;
+mod cli;
+mod client;
+mod env_file;
+mod failure;
+mod home;
+mod keys;
+mod output;
+mod serve;
+mod up;
+
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::Parser as _;
+
+use crate::{
+    cli::{Cli, Command},
+    failure::Failure,
+    output::Output,
+};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let output = Output::new(cli.json);
+    match start(cli, output) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            output.failure(&failure);
+            failure.exit_code()
+        }
+    }
+}
+
+fn start(cli: Cli, output: Output) -> Result<(), Failure> {
+    let log_filter = cli.command.log_filter();
+    aip_service::init_telemetry(cli.log.is_json(), cli.log.filter(log_filter));
+    let log_arguments = cli.log.arguments(log_filter);
+    let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(cores.max(2)).enable_all().build();
+    runtime.context("starting the runtime")?.block_on(Box::pin(run(cli.command, &log_arguments, output)))
+}
+
+async fn run(command: Command, log_arguments: &[String], output: Output) -> Result<(), Failure> {
+    match command {
+        Command::Up(args) => up::up(&args, log_arguments, output).await,
+        Command::Serve(service) => serve::serve(service).await,
+        Command::Bootstrap(args) => bootstrap::bootstrap(&args, output).await,
+        Command::Keys(args) => keys::keys(&args, output),
+        Command::Call(args) => client::call(&args, output).await,
+        Command::Actions(command) => client::actions(&command, output).await,
+        Command::Receipts(command) => client::receipts(&command, output).await,
+        Command::Manifest(args) => client::manifest(&args, output).await,
+        Command::Healthcheck(args) => client::health(&args, output).await,
+    }
+}
