@@ -170,7 +170,8 @@ pub enum SyncInterval {
     Every(Duration),
 }
 
-/// The servers that form a cluster with this one.
+/// The servers that form a cluster with this one. Routes carry no credentials here: whoever reaches `listen` is believed, so
+/// it belongs on loopback or a network of the servers alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cluster {
     /// Name of the cluster.

@@ -145,4 +145,4 @@ pub fn lane_groups() -> Vec<Lane> {
     LaneKind::ALL.into_iter().flat_map(lanes).collect()
 }
 
-const _: () = assert!(VPS % LANE_GROUPS == 0, "every partition lies in exactly one lane group");
+const _: () = assert!(VPS.is_multiple_of(LANE_GROUPS), "every partition lies in exactly one lane group");
