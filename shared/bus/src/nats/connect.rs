@@ -201,22 +201,25 @@ struct Tally {
 
 impl Tally {
     fn note(&self, name: &str, event: &Event, epoch: &watch::Sender<u64>) {
+        // Counted outside of the log's fields, which are not evaluated when nobody reads the log.
         let add = |counter: &AtomicU64| counter.fetch_add(1, Ordering::Relaxed);
         match event {
             Event::Connected => {
-                tracing::info!(connection = name, count = add(&self.connects), "connected");
-                *self.connected_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(monotonic());
+                let earlier = add(&self.connects);
+                tracing::info!(connection = name, earlier, "connected");
                 epoch.send_modify(|epoch| *epoch = epoch.saturating_add(1));
             }
             Event::Disconnected => {
-                *self.connected_at.lock().unwrap_or_else(PoisonError::into_inner) = None;
-                tracing::warn!(connection = name, count = add(&self.disconnects), "disconnected");
+                let earlier = add(&self.disconnects);
+                tracing::warn!(connection = name, earlier, "disconnected");
             }
             Event::SlowConsumer(subscription) => {
-                tracing::error!(connection = name, subscription, count = add(&self.slow_consumers), "slow consumer");
+                let earlier = add(&self.slow_consumers);
+                tracing::error!(connection = name, subscription, earlier, "slow consumer");
             }
             Event::ServerError(fault) => {
-                tracing::error!(connection = name, count = add(&self.server_errors), %fault, "server error");
+                let earlier = add(&self.server_errors);
+                tracing::error!(connection = name, earlier, %fault, "server error");
             }
             Event::ClientError(fault) => tracing::warn!(connection = name, %fault, "client error"),
             Event::LameDuckMode | Event::Draining | Event::Closed => {
@@ -226,7 +229,10 @@ impl Tally {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "measures how long a connection stands; nothing is decided by the wall clock")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "measures how long a connection stands; nothing is decided by the wall clock"
+)]
 fn monotonic() -> Instant {
     Instant::now()
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_nats::HeaderMap;
 use async_trait::async_trait;
 use bytes::Bytes;
-use futures::stream;
+use futures::{FutureExt, stream};
 
 use super::{
     connect::Link,
@@ -73,6 +73,22 @@ impl Lane {
     }
 }
 
+/// What lies in the client and was never handed out is given back at once, rather than when its wait ends.
+impl Drop for Lane {
+    fn drop(&mut self) {
+        for message in self.puller.leftovers() {
+            if let Some(reply) = message.reply {
+                let payload = nak(NAK_DELAY_MIN);
+                drop(self.link.client.publish(reply, payload).now_or_never());
+            }
+        }
+    }
+}
+
+fn nak(delay: Duration) -> Bytes {
+    format!("-NAK {{\"delay\": {}}}", nanos(delay.max(NAK_DELAY_MIN))).into()
+}
+
 /// Answers go to the reply subject of the delivery; nobody confirms them.
 struct Handle {
     link: Link,
@@ -92,7 +108,7 @@ impl Acknowledge for Handle {
     }
 
     async fn nak(&self, delay: Duration) -> Result<(), BusError> {
-        self.tell(format!("-NAK {{\"delay\": {}}}", nanos(delay.max(NAK_DELAY_MIN))).into()).await
+        self.tell(nak(delay)).await
     }
 
     async fn progress(&self) -> Result<(), BusError> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_nats::{Message, Subscriber};
-use futures::StreamExt;
+use futures::{FutureExt, StreamExt};
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 
@@ -57,6 +57,14 @@ impl Puller {
             self.inbox = None;
         }
         pulled
+    }
+
+    /// Messages that have arrived and were not taken. Nothing more comes afterwards.
+    pub(super) fn leftovers(&mut self) -> Vec<Message> {
+        let Some((_, mut messages)) = self.inbox.take() else { return Vec::new() };
+        std::iter::from_fn(|| messages.next().now_or_never().flatten())
+            .filter(|message| message.status.is_none())
+            .collect()
     }
 
     async fn ask_and_wait(&mut self) -> Result<Pulled, BusError> {

@@ -163,7 +163,8 @@ pub(crate) async fn a_renewed_key_outlives_its_first_expiry(world: &World) {
 }
 
 pub(crate) async fn the_topology_is_verified(world: &World) {
-    topology::verify(&*world.port).await.unwrap();
+    let names: Vec<&str> = aip_bus::subjects::STREAMS.iter().map(|stream| stream.name).collect();
+    topology::verify(&*world.port, &names).await.unwrap();
     topology::Topology::default().verify(&*world.port).await.unwrap();
     let other = topology::Topology { journal_bytes: Some(1 << 30), ..topology::Topology::default() };
     assert!(matches!(other.verify(&*world.port).await, Err(BusError::Refused { code: topology::DIFFERENT })));
