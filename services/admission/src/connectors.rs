@@ -73,9 +73,8 @@ impl Connectors {
     {
         let body = serde_json::from_slice(&message.payload).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
         let answer = on_message(body).await?;
-        let Some(reply) = &message.reply else { return Ok(()) };
         let payload = serde_json::to_vec(&answer).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
-        self.ctx.bus.port().publish(reply, None, Headers::new(), payload.into()).await
+        self.ctx.bus.reply(message, Headers::new(), payload.into()).await
     }
 
     async fn on_register(&self, connector: ConnectorName, register: Register) -> Result<Registered, BusError> {

@@ -52,9 +52,8 @@ impl Scheduler {
             tracing::warn!(%fault, connector = connector.as_str(), ?report, "a report must be repeated");
             if fault.is_passing() || matches!(fault, BusError::Conflict) { Verdict::Later } else { Verdict::Stale }
         });
-        let Some(reply) = &message.reply else { return };
         let answered = match serde_json::to_vec(&verdict) {
-            Ok(payload) => self.bus.port().publish(reply, None, Headers::new(), payload.into()).await,
+            Ok(payload) => self.bus.reply(&message, Headers::new(), payload.into()).await,
             Err(fault) => Err(BusError::Undecodable(Box::new(fault))),
         };
         if let Err(fault) = answered {

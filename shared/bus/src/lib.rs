@@ -23,6 +23,7 @@ pub mod work;
 
 use std::{fmt, sync::Arc};
 
+use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
 pub use backoff::Backoff;
@@ -48,6 +49,18 @@ impl Bus {
     #[must_use]
     pub fn new(port: Arc<dyn Port>) -> Self {
         Self { port }
+    }
+
+    /// Answers a message, where it asks for an answer and names an inbox for it. Any other place is ignored: a caller could
+    /// have us write where it may not.
+    ///
+    /// # Errors
+    /// [`BusError::Unavailable`].
+    pub async fn reply(&self, message: &Inbound, headers: Headers, payload: Bytes) -> Result<(), BusError> {
+        match &message.reply {
+            Some(reply) if subjects::is_inbox(reply) => self.port().publish(reply, None, headers, payload).await,
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// The primitives below.

@@ -86,10 +86,11 @@ pub async fn answer(
     correlation: &Correlation,
     answer: impl Into<Answer>,
 ) -> Result<(), BusError> {
-    let Some(reply) = &inbound.reply else { return Ok(()) };
-    let envelope = envelope(correlation, answer);
-    let (headers, payload) = transport(&envelope)?;
-    bus.port().publish(reply, None, headers, payload).await
+    if inbound.reply.is_none() {
+        return Ok(());
+    }
+    let (headers, payload) = transport(&envelope(correlation, answer))?;
+    bus.reply(inbound, headers, payload).await
 }
 
 /// The canonical NATS message of an envelope: wrapper and standard headers.
@@ -102,15 +103,17 @@ pub fn transport(envelope: &Envelope) -> Result<(Headers, Bytes), BusError> {
     payload.extend_from_slice(b"{\"envelope\":");
     payload.extend_from_slice(&text);
     payload.push(b'}');
-    let mut headers = Headers::new();
-    headers.insert("AIP-Version".to_owned(), "1.0".to_owned());
-    headers.insert("AIP-Message-Type".to_owned(), envelope.message_type.as_str().to_owned());
-    headers.insert("AIP-Message-Id".to_owned(), envelope.message_id.to_string());
-    if let Some(session) = &envelope.session_id {
-        headers.insert("AIP-Session-Id".to_owned(), session.to_string());
-    }
-    if let Some(correlation) = &envelope.correlation_id {
-        headers.insert("AIP-Correlation-Id".to_owned(), correlation.to_string());
-    }
+    let standard = [
+        ("AIP-Version", Some("1.0")),
+        ("AIP-Message-Type", Some(envelope.message_type.as_str())),
+        ("AIP-Message-Id", Some(envelope.message_id.as_str())),
+        ("AIP-Session-Id", envelope.session_id.as_ref().map(|id| id.as_str())),
+        ("AIP-Correlation-Id", envelope.correlation_id.as_ref().map(|id| id.as_str())),
+    ];
+    // Ids come from outside and are opaque: one that cannot stand in a header is in the envelope only.
+    let fits = |text: &&str| !text.chars().any(char::is_control);
+    let headers =
+        standard.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text.filter(fits)?.to_owned())));
+    let headers: Headers = headers.collect();
     Ok((headers, Bytes::from(payload)))
 }
