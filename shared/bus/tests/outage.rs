@@ -1,5 +1,5 @@
 //! What the real adapter does when its server is killed, restarted, paused, or loses a consumer.
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 use std::{collections::BTreeSet, time::Duration};
 

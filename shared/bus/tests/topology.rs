@@ -1,5 +1,4 @@
 //! Making the topology on a real server, again and differently.
-#![expect(clippy::unwrap_used, reason = "tests")]
 
 use aip_bus::{
     Append, BusError,
