@@ -1,0 +1,11 @@
+//! The built binary from outside: separate processes, the shipped configuration, `kill -9`, SIGSTOP and restarts.
+//!
+//! Everything goes through the public edges; only what a dead or forged sender would do uses the bus directly. Start reading
+//! at [`harness::Fleet`].
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod caller;
+mod harness;
+mod process;
+mod smoke;
+mod trial;
