@@ -1,12 +1,17 @@
 //! Schemas that come from outside: the input and output schemas of capabilities.
 
+use std::sync::OnceLock;
+
 use aip_types::{ErrorCode, limits};
-use jsonschema::{PatternOptions, Validator};
+use jsonschema::{Draft, PatternOptions, ValidationError, ValidationOptions, Validator};
 use serde_json::Value;
 
 use crate::embedded::check;
-use crate::expansion;
 use crate::fault::Fault;
+use crate::{budget, expansion};
+
+/// Bytes of one compiled pattern.
+const PATTERN_BYTES_MAX: usize = 1 << 20;
 
 /// Why a schema was not taken. Holds no text of the schema.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,10 +25,19 @@ pub struct SchemaFault {
 
 /// A compiled schema of a capability's input or output.
 ///
-/// JSON Schema draft 2020-12, or the older draft that `$schema` names. Formats are annotations. Patterns are matched in
+/// JSON Schema draft 2020-12, or 2019-09 or draft-07 if `$schema` names it. Formats are annotations. Patterns are matched in
 /// linear time; those that need look-around or back references are refused.
 pub struct CapabilitySchema {
     validator: Validator,
+    /// Finds the place of a violation under a budget; only for schemas that refer to parts of themselves.
+    finder: Option<Finder>,
+}
+
+/// A schema whose references are under the budget, compiled when the first finding is needed.
+struct Finder {
+    draft: Draft,
+    schema: Value,
+    compiled: OnceLock<Option<Validator>>,
 }
 
 impl CapabilitySchema {
@@ -31,8 +45,8 @@ impl CapabilitySchema {
     ///
     /// # Errors
     /// [`SchemaFault`] with one of these rules: `schema_bytes_max` (64 KiB), `schema_nodes_max` (2,000 values),
-    /// `schema_depth_max` (64 levels), `schema_shape` (neither object nor boolean), `remote_reference`,
-    /// `unknown_reference`, `escaped_reference`, `nested_id`, `reference_cycle`, `expansion_max` (it would apply too many
+    /// `schema_depth_max` (64 levels), `schema_shape` (neither object nor boolean), `supported_draft`,
+    /// `remote_reference`, `unknown_reference`, `escaped_reference`, `nested_id` (also a nested `$schema`), `reference_cycle`, `expansion_max` (it would apply too many
     /// schemas to one value), `valid_schema` (no valid JSON Schema, or a pattern that is not supported).
     ///
     /// Source: AIP 1.0 §9.3, §22.8.
@@ -42,23 +56,58 @@ impl CapabilitySchema {
         if !(schema.is_object() || schema.is_boolean()) {
             return Err(whole("schema_shape"));
         }
+        let draft = draft(schema).ok_or_else(|| whole("supported_draft"))?;
         expansion::check(schema).map_err(whole)?;
-        jsonschema::options()
-            .offline()
-            .should_validate_formats(false)
-            .with_pattern_options(PatternOptions::regex().size_limit(1 << 20).dfa_size_limit(1 << 20))
-            .build(schema)
-            .map(|validator| Self { validator })
-            .map_err(|error| SchemaFault { pointer: error.instance_path().as_str().to_owned(), rule: "valid_schema" })
+        let invalid = |error: &ValidationError<'_>| SchemaFault {
+            pointer: error.instance_path().as_str().to_owned(),
+            rule: "valid_schema",
+        };
+        jsonschema::meta::validate(schema).map_err(|error| invalid(&error))?;
+        let validator = options(draft).build(schema).map_err(|error| invalid(&error))?;
+        let mut guarded = schema.clone();
+        let refers = budget::guard(&mut guarded, draft != Draft::Draft7);
+        let finder = refers.then(|| Finder { draft, schema: guarded, compiled: OnceLock::new() });
+        Ok(Self { validator, finder })
     }
 
     /// Checks a value; the pointer of a fault begins at the value.
     ///
     /// # Errors
-    /// [`ErrorCode::InputInvalid`] with the first place that violates the schema. For an output the caller says
-    /// [`ErrorCode::OutputInvalid`] instead.
+    /// [`ErrorCode::InputInvalid`] with the first place that violates the schema; with the rule `schema` at the whole
+    /// value if the search for the place was given up. For an output the caller says [`ErrorCode::OutputInvalid`] instead.
     pub fn check(&self, value: &Value) -> Result<(), Fault> {
-        check(&self.validator, ErrorCode::InputInvalid, "", value)
+        let Some(finder) = &self.finder else {
+            return check(&self.validator, ErrorCode::InputInvalid, "", value);
+        };
+        if self.validator.is_valid(value) {
+            return Ok(());
+        }
+        Err(finder.find(value).unwrap_or_else(|| Fault::new(ErrorCode::InputInvalid, "", "schema")))
+    }
+}
+
+impl Finder {
+    fn find(&self, value: &Value) -> Option<Fault> {
+        let build = || budget::with_budget(options(self.draft)).build(&self.schema).ok();
+        let validator = self.compiled.get_or_init(build).as_ref()?;
+        budget::bounded(|| validator.validate(value).err().map(|error| Fault::of(ErrorCode::InputInvalid, "", &error)))?
+    }
+}
+
+/// How foreign schemas are compiled: nothing is fetched, formats are annotations, patterns are linear.
+fn options(draft: Draft) -> ValidationOptions<'static> {
+    let patterns = PatternOptions::regex().size_limit(PATTERN_BYTES_MAX).dfa_size_limit(PATTERN_BYTES_MAX);
+    jsonschema::options().with_draft(draft).offline().should_validate_formats(false).with_pattern_options(patterns)
+}
+
+/// The draft that a schema is written in, if we take it.
+fn draft(schema: &Value) -> Option<Draft> {
+    let Some(named) = schema.get("$schema") else { return Some(Draft::Draft202012) };
+    match named.as_str()?.trim_end_matches('#') {
+        "https://json-schema.org/draft/2020-12/schema" => Some(Draft::Draft202012),
+        "https://json-schema.org/draft/2019-09/schema" => Some(Draft::Draft201909),
+        "http://json-schema.org/draft-07/schema" | "https://json-schema.org/draft-07/schema" => Some(Draft::Draft7),
+        _ => None,
     }
 }
 

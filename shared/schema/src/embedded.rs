@@ -5,7 +5,7 @@ use std::sync::{LazyLock, OnceLock};
 
 use aip_types::{AipVersion, ErrorCode, MessageType, Timestamp};
 use jsonschema::{Registry, Validator};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::fault::{Fault, join};
 
@@ -166,7 +166,7 @@ impl Schemas {
 }
 
 /// The one member of a body.
-fn one_body(body: &serde_json::Map<String, Value>) -> Result<(MessageType, &Value), Fault> {
+fn one_body(body: &Map<String, Value>) -> Result<(MessageType, &Value), Fault> {
     let mut members = body.iter();
     match (members.next(), members.next()) {
         (Some((key, body)), None) => MessageType::from_body_key(key)
@@ -200,17 +200,36 @@ fn compile(registry: &Registry<'static>, schema: &Value) -> Result<Validator, Bo
 }
 
 /// Adds what the specification says and the files leave to annotations: ids are not empty (AIP 1.0 §5.3) and integers
-/// stay within the width that their format names (AIP 1.0 §5.1).
+/// stay within the width that their format names (AIP 1.0 §5.1). Turns unions into a choice by tag: the engine would try
+/// every branch, which for rules inside rules is exponential.
 fn strengthen(schema: &mut Value) {
-    if let Some(defs) = schema.get_mut("$defs").and_then(Value::as_object_mut) {
-        for definition in defs.values_mut().filter_map(Value::as_object_mut) {
-            let alias = definition.get("type") == Some(&json!("string")) && !definition.contains_key("enum");
-            if alias {
-                definition.insert("minLength".to_owned(), json!(1));
-            }
+    let Some(defs) = schema.get_mut("$defs").and_then(Value::as_object_mut) else { return };
+    let chosen: Vec<_> = defs.iter().filter_map(|(name, union)| Some((name.clone(), by_tag(defs, union)?))).collect();
+    defs.extend(chosen);
+    for definition in defs.values_mut().filter_map(Value::as_object_mut) {
+        let alias = definition.get("type") == Some(&json!("string")) && !definition.contains_key("enum");
+        if alias {
+            definition.insert("minLength".to_owned(), json!(1));
         }
     }
     bound_integers(schema);
+}
+
+/// A union of tagged objects as one condition a tag.
+fn by_tag(defs: &Map<String, Value>, union: &Value) -> Option<Value> {
+    let mut tags = Vec::new();
+    let mut conditions = Vec::new();
+    let mut tag = "";
+    for branch in union.get("oneOf")?.as_array()? {
+        let name = branch.get("$ref")?.as_str()?.strip_prefix("#/$defs/")?;
+        let mut members = defs.get(name)?.get("properties")?.as_object()?.iter();
+        let (member, value) = members.find_map(|(member, schema)| Some((member, schema.get("const")?)))?;
+        tag = member;
+        tags.push(value.clone());
+        conditions.push(json!({ "if": { "properties": { tag: { "const": value } } }, "then": branch }));
+    }
+    let tag_schema = json!({ tag: { "enum": tags } });
+    Some(json!({ "type": "object", "required": [tag], "properties": tag_schema, "allOf": conditions }))
 }
 
 fn bound_integers(schema: &mut Value) {

@@ -7,6 +7,8 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use crate::budget::{is_data, is_map};
+
 /// Schemas that may be applied to one and the same value.
 const APPLIED_MAX: u32 = 4_000;
 /// Schemas inside each other that may be applied to one and the same value.
@@ -34,6 +36,8 @@ struct Cost {
 }
 
 struct Walk<'s> {
+    /// Every object that may be a schema, by address. What lies inside data, such as under `const`, is none.
+    schemas: HashMap<usize, &'s Value>,
     root: &'s Value,
     anchors: HashMap<&'s str, &'s Value>,
     marks: HashMap<usize, Mark>,
@@ -41,29 +45,43 @@ struct Walk<'s> {
 
 /// Checks every schema inside `root`. The caller has bounded its depth and size.
 pub(crate) fn check(root: &Value) -> Result<(), Broken> {
-    let mut walk = Walk { root, anchors: HashMap::new(), marks: HashMap::new() };
-    let mut all = Vec::new();
-    let mut open = vec![root];
-    while let Some(value) = open.pop() {
+    let mut walk = Walk { schemas: HashMap::new(), root, anchors: HashMap::new(), marks: HashMap::new() };
+    let mut open = vec![(root, false)];
+    while let Some((value, in_map)) = open.pop() {
         if let Value::Object(members) = value {
-            if !core::ptr::eq(value, root) && members.get("$id").is_some_and(Value::is_string) {
-                return Err("nested_id");
+            let inside = members.iter().filter(|(name, _)| !is_data(name, in_map));
+            open.extend(inside.map(|(name, member)| (member, is_map(name, in_map))));
+            if !in_map {
+                walk.schema(value)?;
             }
-            let anchors = ["$anchor", "$dynamicAnchor"].into_iter().filter_map(|name| members.get(name)?.as_str());
-            walk.anchors.extend(anchors.map(|name| (name, value)));
-            all.push(value);
-            open.extend(members.values());
         } else if let Value::Array(items) = value {
-            open.extend(items);
+            open.extend(items.iter().map(|item| (item, false)));
         }
     }
-    all.into_iter().try_for_each(|schema| walk.cost(schema).map(drop))
+    let schemas: Vec<_> = walk.schemas.values().copied().collect();
+    schemas.into_iter().try_for_each(|schema| walk.cost(schema).map(drop))
+}
+
+/// What tells two equal values of one document apart.
+fn address(value: &Value) -> usize {
+    core::ptr::from_ref(value).addr()
 }
 
 impl<'s> Walk<'s> {
+    /// Notes an object that may be a schema.
+    fn schema(&mut self, value: &'s Value) -> Result<(), Broken> {
+        let text = |name| value.get(name).and_then(Value::as_str);
+        if !core::ptr::eq(value, self.root) && (text("$id").is_some() || text("$schema").is_some()) {
+            return Err("nested_id");
+        }
+        self.anchors.extend(["$anchor", "$dynamicAnchor"].into_iter().filter_map(text).map(|name| (name, value)));
+        self.schemas.insert(address(value), value);
+        Ok(())
+    }
+
     fn cost(&mut self, schema: &'s Value) -> Result<Cost, Broken> {
         let Value::Object(members) = schema else { return Ok(Cost { applied: 1, depth: 0 }) };
-        let key = core::ptr::from_ref(schema).addr();
+        let key = address(schema);
         match self.marks.get(&key) {
             Some(Mark::Known(cost)) => return Ok(*cost),
             Some(Mark::Open) => return Err("reference_cycle"),
@@ -98,10 +116,12 @@ impl<'s> Walk<'s> {
         if fragment.contains('%') {
             return Err("escaped_reference");
         }
-        if fragment.is_empty() || fragment.starts_with('/') {
-            self.root.pointer(fragment).ok_or("unknown_reference")
+        let found = if fragment.is_empty() || fragment.starts_with('/') {
+            self.root.pointer(fragment)
         } else {
-            self.anchors.get(fragment).copied().ok_or("unknown_reference")
-        }
+            self.anchors.get(fragment).copied()
+        };
+        let is_schema = |value: &&Value| value.is_boolean() || self.schemas.contains_key(&address(value));
+        found.filter(is_schema).ok_or("unknown_reference")
     }
 }

@@ -6,6 +6,7 @@
 //!
 //! Source: AIP 1.0 §1.2, §6.4, §22.8, Appendix A.
 
+mod budget;
 mod capability;
 mod embedded;
 mod expansion;

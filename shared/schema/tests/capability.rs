@@ -50,7 +50,8 @@ fn older_drafts_are_understood_and_unknown_ones_refused() {
         assert_eq!(schema.check(&json!(["a", 1])), Ok(()));
         assert_eq!(schema.check(&json!([1])).unwrap_err().pointer, "/0");
     }
-    refused(&tuple("https://example.org/my-draft", "items"), "valid_schema");
+    refused(&tuple("https://example.org/my-draft", "items"), "supported_draft");
+    refused(&tuple("http://json-schema.org/draft-04/schema#", "items"), "supported_draft");
 }
 
 #[test]
@@ -93,6 +94,41 @@ fn a_ladder_that_doubles_is_refused() {
     };
     assert!(CapabilitySchema::compile(&rungs(4)).is_ok());
     refused(&rungs(30), "expansion_max");
+}
+
+#[test]
+fn the_search_for_a_finding_is_bounded() {
+    let branch = |name: &str| json!({ "properties": { "a": { "$ref": "#" } }, "required": [name] });
+    let schema = CapabilitySchema::compile(&json!({ "anyOf": [branch("y"), branch("z")] })).unwrap();
+    let deep = (0..limits::DEPTH_MAX - 1).fold(json!({}), |inner, _| json!({ "a": inner }));
+    let fault = schema.check(&deep).unwrap_err();
+    assert_eq!((fault.pointer.as_str(), fault.rule.as_ref()), ("", "schema"));
+    assert_eq!(schema.check(&json!({ "a": { "y": 1 }, "z": 1 })), Ok(()));
+    let one = CapabilitySchema::compile(
+        &json!({ "items": { "$ref": "#/$defs/n" }, "$defs": { "n": { "type": "integer" } } }),
+    )
+    .unwrap();
+    assert_eq!(one.check(&json!(vec![1; limits::NODES_MAX])), Ok(()));
+}
+
+#[test]
+fn data_that_looks_like_schemas_stays_data() {
+    let schema = json!({ "properties": { "const": { "const": { "$ref": "https://example.org/" } }, "$ref": { "type": "string" } } });
+    let schema = CapabilitySchema::compile(&schema).unwrap();
+    assert_eq!(schema.check(&json!({ "const": { "$ref": "https://example.org/" }, "$ref": "x" })), Ok(()));
+    assert_eq!(schema.check(&json!({ "$ref": 1 })).unwrap_err().pointer, "/$ref");
+    refused(&json!({ "$ref": "#/const", "const": { "$ref": "#" } }), "unknown_reference");
+}
+
+#[test]
+fn members_beside_a_reference_count_from_draft_2019_09_on() {
+    let schema = |draft: &str| json!({ "$schema": draft, "properties": { "a": { "$ref": "#/definitions/s", "maxLength": 1 } }, "definitions": { "s": { "type": "string" } } });
+    let value = json!({ "a": "long" });
+    let old = CapabilitySchema::compile(&schema("http://json-schema.org/draft-07/schema#")).unwrap();
+    assert_eq!(old.check(&value), Ok(()));
+    assert_eq!(old.check(&json!({ "a": 1 })).unwrap_err().rule, "type");
+    let new = CapabilitySchema::compile(&schema("https://json-schema.org/draft/2019-09/schema")).unwrap();
+    assert_eq!(new.check(&value).unwrap_err().rule, "maxLength");
 }
 
 #[test]

@@ -110,3 +110,20 @@ fn the_strict_reader_comes_first() {
         assert_eq!(receive(bytes).unwrap_err().code.as_str(), code);
     }
 }
+
+#[test]
+fn rules_inside_rules_are_checked_once_a_level() {
+    let leaf = serde_json::json!({ "operator": "role" });
+    let rule = (0..20).fold(leaf, |inner, _| serde_json::json!({ "operator": "all", "rules": [inner] }));
+    let request = serde_json::json!({
+        "aip_version": "1.0", "message_type": "aip.policy.v1.approval_request", "message_id": "msg_1", "sent_at": "2026-11-29T12:00:00Z",
+        "body": { "approval_request": {
+            "id": "appr_1", "action_id": "act_1", "capability_id": "cap", "reason": "r", "approver_selector": { "type": "tenant_policy" },
+            "requester": { "id": "a", "kind": "human" }, "subject": { "id": "a", "kind": "human" },
+            "policy_snapshot": { "required": true, "approver_selector": { "type": "tenant_policy" }, "rule": rule },
+        } },
+    });
+    let fault = receive(request.to_string().as_bytes()).unwrap_err();
+    assert!(fault.pointer.ends_with("/rules/0/name"), "{fault}");
+    assert_eq!(fault.rule, "required");
+}
