@@ -9,7 +9,7 @@ use std::{
 };
 
 use aip_bus::{
-    Bus, Headers, Port,
+    Bus, BusError, Headers, Port,
     nats::NatsPort,
     subjects::{ConnectorName, Report, report_all, work},
     work::{Fence, Offer, OfferReply, Outcome, Register, Registered, ResultReport},
@@ -19,6 +19,7 @@ use aip_schema::CapabilitySchema;
 use aip_service::{Context, Directory, Ops, Settings, Tasks};
 use aip_testkit::{Nats, eventually};
 use aip_types::{Principal, PrincipalId, PrincipalKind};
+use bytes::Bytes;
 use futures::StreamExt;
 use serde_json::{Value, json};
 
@@ -62,10 +63,16 @@ impl Fleet {
 
     async fn offer(&self, connector: &str, offer: &Offer) -> OfferReply {
         let subject = work(&ConnectorName::new(connector).unwrap(), &offer.capability_id);
-        let payload = serde_json::to_vec(offer).unwrap();
-        let answer =
-            self.port.request(&subject, Headers::new(), payload.into(), Duration::from_secs(10)).await.unwrap();
-        serde_json::from_slice(&answer.payload).unwrap()
+        let payload = Bytes::from(serde_json::to_vec(offer).unwrap());
+        // Right after its start the server may not know the connector's subscription.
+        loop {
+            let within = Duration::from_secs(10);
+            match self.port.request(&subject, Headers::new(), payload.clone(), within).await {
+                Ok(answer) => return serde_json::from_slice(&answer.payload).unwrap(),
+                Err(BusError::NoResponders) => tokio::task::yield_now().await,
+                Err(fault) => panic!("{fault}"),
+            }
+        }
     }
 
     async fn read(&self, capability: &str, input: Value) -> Outcome {

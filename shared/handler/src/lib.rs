@@ -4,6 +4,29 @@
 //! are stored. It never runs a mutation before the fleet said go, never runs one attempt twice in a process, and has no
 //! JetStream rights: it speaks core NATS only. It knows nothing of records and states. Start reading at [`Connector::serve`];
 //! [`wire`] is the layer below, for a connector that speaks the protocol itself.
+//!
+//! ```
+//! use aip_handler::{Connector, ConnectorName, Failure, Handler, Work};
+//! use serde_json::Value;
+//!
+//! struct Echo;
+//!
+//! #[async_trait::async_trait]
+//! impl Handler for Echo {
+//!     async fn call(&self, work: &Work) -> Result<Value, Failure> {
+//!         Ok(work.input.clone())
+//!     }
+//! }
+//!
+//! async fn serve(
+//!     echo: aip_types::Capability,
+//!     ctx: aip_service::Context, // connected as the user of the connector's own account
+//! ) -> Result<(), Box<dyn std::error::Error>> {
+//!     let served = Connector::new(ConnectorName::new("echo")?).capability(echo, Echo).serve(&ctx.bus, &ctx.tasks).await?;
+//!     served.admitted().await;
+//!     Ok(())
+//! }
+//! ```
 
 mod attempts;
 mod beats;

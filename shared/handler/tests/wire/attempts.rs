@@ -235,6 +235,7 @@ async fn a_plain_read_is_answered_with_its_result() {
         })
     });
     let subject = Subject::serve(&nats, handler).await;
+    fleet.present().await;
     let reply = fleet.offer(&Offer { input: json!({ "text": "hi" }), ..read() }).await.unwrap();
     let OfferReply::Result { instance, outcome } = reply else { panic!("{reply:?}") };
     assert_eq!(instance, subject.served.instance());
@@ -284,6 +285,7 @@ async fn a_capability_of_somebody_else_is_unknown() {
     let nats = Nats::start().await;
     let fleet = Fleet::willing(&nats).await;
     let _subject = Subject::serve(&nats, Call::answering(json!({}))).await;
+    fleet.present().await;
     let reply = fleet.offer(&Offer { capability_id: "cap:test:other".to_owned(), ..offer("act_1", 1) }).await;
     assert!(matches!(reply, Ok(OfferReply::Unknown {})), "{reply:?}");
 }

@@ -100,10 +100,17 @@ impl Fleet {
         Ok(serde_json::from_slice(&answer.payload).unwrap())
     }
 
-    /// Offers and asserts that the connector took it.
+    /// Offers, as soon as the connector is there, and asserts that it took it.
     pub(crate) async fn give(&self, offer: &Offer) {
+        self.present().await;
         let reply = self.offer(offer).await.unwrap();
         assert!(matches!(reply, OfferReply::Accepted { .. }), "{reply:?}");
+    }
+
+    /// Waits until the server knows the connector's subscription.
+    pub(crate) async fn present(&self) {
+        let nothing = Offer { capability_id: "cap:test:nothing".to_owned(), ..offer("act_0", 0) };
+        eventually(SOON, || async { self.offer(&nothing).await.is_ok() }).await;
     }
 
     pub(crate) async fn stop(&self, action: &str, fence: u64, reason: StopReason) {
