@@ -126,9 +126,10 @@ impl Actions {
         let cause = request.envelope.message_id.to_string();
         let waiting = self.waiters.expect(&key);
         let draft = Draft::of(step, cause, Some(self.waiters.inbox().to_owned()));
+        // Before the save: its end may be heard of before its acknowledgement.
+        self.room.enter(&judged.tenant, &key, judged.terms.deadline);
         match self.bus.save(&key, draft, Sequence::NONE).await {
             Ok(saved) => {
-                self.room.enter(&judged.tenant, &key, judged.terms.deadline);
                 let record = &saved.entry.state;
                 if record.mode == ActionMode::Async {
                     return Ok(Answer::from(ack(record, AckStatus::Queued)));
@@ -138,8 +139,13 @@ impl Actions {
                     .await
                     .map(Answer::from)
             }
-            Err(BusError::Conflict) => self.lost_race(request, judged, &key, key_hash).await,
-            Err(fault) => Err(unavailable(fault)),
+            Err(fault) => {
+                self.room.leave(&key);
+                match fault {
+                    BusError::Conflict => self.lost_race(request, judged, &key, key_hash).await,
+                    fault => Err(unavailable(fault)),
+                }
+            }
         }
     }
 
@@ -159,7 +165,13 @@ impl Actions {
             .ok_or(ErrorCode::ActionIdConflict)?;
         let state = &record.entry.state;
         let caller = &request.caller.principal().id;
+        // This very message wrote it: its acknowledgement was lost, and the record has moved on since.
+        let ours = state.request == request.envelope.message_id
+            && state.principal.id == *caller
+            && state.input_hash == judged.input_hash
+            && state.key.as_ref().map(|key| &key.hash) == key_hash.as_ref();
         let same = match key_hash {
+            _ if ours => true,
             None => idempotency::same_action(state, caller, judged.action.capability_id.as_str(), &judged.input_hash),
             Some(hash) if state.key.as_ref().is_some_and(|key| key.hash == hash) => {
                 return match self.keys.collide(judged, &hash, Box::new(record)).await? {

@@ -18,7 +18,8 @@ use tokio::sync::oneshot;
 use crate::room::Room;
 
 type Settled = Loaded<ActionRecord>;
-type Waiting = HashMap<RecordKey, oneshot::Sender<Settled>>;
+/// Several may wait for one record: those who race for its id do so until the race is decided.
+type Waiting = HashMap<RecordKey, Vec<oneshot::Sender<Settled>>>;
 
 #[derive(Clone)]
 pub(crate) struct Waiters {
@@ -42,11 +43,12 @@ impl Waiters {
                 let Ok(tenant) = Tenant::new(&entry.state.tenant) else { continue };
                 let key = RecordKey::action(tenant, entry.state.id.as_str());
                 room.leave(&key);
-                let waiter = lock(&waiting).remove(&key);
-                if let Some(waiter) = waiter {
-                    let at = entry.state.updated_at;
+                let waiters = lock(&waiting).remove(&key).unwrap_or_default();
+                let at = entry.state.updated_at;
+                let settled = Loaded { entry, sequence: Sequence::NONE, at };
+                for waiter in waiters {
                     // The caller may have stopped waiting: nobody misses it then.
-                    drop(waiter.send(Loaded { entry, sequence: Sequence::NONE, at }));
+                    drop(waiter.send(settled.clone()));
                 }
             }
         });
@@ -61,7 +63,7 @@ impl Waiters {
     /// Waits for a record from now on. Call it before the record is written.
     pub(crate) fn expect(&self, key: &RecordKey) -> Expected {
         let (sender, receiver) = oneshot::channel();
-        lock(&self.waiting).insert(key.clone(), sender);
+        lock(&self.waiting).entry(key.clone()).or_default().push(sender);
         Expected { bus: self.bus.clone(), key: key.clone(), receiver, waiting: Arc::clone(&self.waiting) }
     }
 }
@@ -104,8 +106,11 @@ impl Drop for Expected {
     fn drop(&mut self) {
         self.receiver.close();
         let mut waiting = lock(&self.waiting);
-        if waiting.get(&self.key).is_some_and(oneshot::Sender::is_closed) {
-            waiting.remove(&self.key);
+        if let Some(waiters) = waiting.get_mut(&self.key) {
+            waiters.retain(|waiter| !waiter.is_closed());
+            if waiters.is_empty() {
+                waiting.remove(&self.key);
+            }
         }
     }
 }

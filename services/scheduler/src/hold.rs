@@ -77,11 +77,12 @@ impl Scheduler {
                 Phase::Queued {} if record.is_plain_read() => self.read(key, holding, &current).await?,
                 Phase::Queued {} | Phase::RetryDue(_) => self.attempt(key, holding, &current, leased.take()).await?,
                 Phase::Running(grant) => match leased.take() {
-                    Some(_) => self
+                    // Taking ours proved every earlier one over, and the next attempt needs no other.
+                    Some(fence) if grant.fence < fence.0 => self
                         .end(key, holding, "lease", Trigger::LeaseOver { fence: grant.fence })
                         .await
-                        .map(|_| Next::Again)?,
-                    None => self.watch(key, holding, &current).await?,
+                        .map(|_| Next::AgainWith(fence))?,
+                    Some(_) | None => self.watch(key, holding, &current).await?,
                 },
                 Phase::OutcomeUnknown(_)
                 | Phase::Completed {}
@@ -141,9 +142,10 @@ impl Scheduler {
                 armed = true;
             }
             if since_start() >= lease_ends {
+                let asked = since_start();
                 match self.lease_is_over(key).await? {
                     Some(fence) => {
-                        holding.leased(fence, since_start());
+                        holding.leased(fence, asked);
                         return self.reload(key, holding).await.map(|()| Next::AgainWith(fence));
                     }
                     None => lease_ends = self.next_look_at_lease(key).await?,

@@ -88,8 +88,9 @@ impl Bus {
             Append::new(subject.clone(), claim.clone()).expecting(Expect::LastOnSubject(Sequence::NONE)).expiring(ttl);
         match self.port().append(append).await {
             Ok(_) => Ok(true),
-            Err(BusError::Conflict | BusError::Busy) => Ok(false),
-            Err(fault @ BusError::Unavailable(_)) => {
+            Err(BusError::Conflict) => Ok(false),
+            // `Busy` can be a false alarm (`design.md` §2): only what is stored tells.
+            Err(fault @ (BusError::Busy | BusError::Unavailable(_))) => {
                 match self.port().last(KV_AIP_REPLAY, &subject, Source::Leader).await? {
                     Some(stored) => Ok(stored.payload == claim),
                     None => Err(fault),

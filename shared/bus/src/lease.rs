@@ -12,6 +12,7 @@ use crate::{
 };
 
 const LEASE: Duration = Duration::from_millis(limits::LEASE_MS);
+const TAKE_ATTEMPTS_MAX: usize = 3;
 
 /// A lease as it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,14 +41,20 @@ impl Bus {
     /// # Errors
     /// [`BusError::Unavailable`].
     pub async fn take_lease(&self, key: &RecordKey) -> Result<Option<Fence>, BusError> {
-        let taken = self.take_over(key, Sequence::NONE).await?;
-        if taken.is_some() {
-            return Ok(taken);
+        let mut expected = Sequence::NONE;
+        // A key may go, or be given back, between a refusal and the look at it: only one that is held ends the tries at once.
+        for _ in 0..TAKE_ATTEMPTS_MAX {
+            let taken = self.take_over(key, expected).await?;
+            if taken.is_some() {
+                return Ok(taken);
+            }
+            expected = match self.read_lease(key).await? {
+                Some((held, current)) if held.name.is_empty() => current.revision,
+                Some(_) => return Ok(None),
+                None => Sequence::NONE,
+            };
         }
-        match self.read_lease(key).await? {
-            Some((held, current)) if held.name.is_empty() => self.take_over(key, current.revision).await,
-            Some(_) | None => Ok(None),
-        }
+        Ok(None)
     }
 
     async fn take_over(&self, key: &RecordKey, expected: Sequence) -> Result<Option<Fence>, BusError> {
@@ -74,7 +81,11 @@ impl Bus {
         let value = Value { name: String::new(), fence: None };
         let payload = serde_json::to_vec(&value).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
         let expected = Expect::LastOnSubject(Sequence(fence.0));
-        match self.port().append(Append::new(lease(key), payload).expecting(expected).expiring(Duration::from_secs(1))).await {
+        match self
+            .port()
+            .append(Append::new(lease(key), payload).expecting(expected).expiring(Duration::from_secs(1)))
+            .await
+        {
             Ok(_) | Err(BusError::Conflict) => Ok(()),
             Err(fault) => Err(fault),
         }
@@ -90,17 +101,20 @@ impl Bus {
 
     /// Gives the lease another full time, if it still carries this fence. `false`: it is lost.
     ///
+    /// A key that is gone is not lost: only taking it proves a lease over, so whoever still works under it may write it anew
+    /// with its old fence. That is how work outlives an outage of the server that is longer than a lease.
+    ///
     /// # Errors
     /// [`BusError::Unavailable`].
     pub async fn renew_lease(&self, key: &RecordKey, fence: Fence) -> Result<bool, BusError> {
-        let Some((held, current)) = self.read_lease(key).await? else { return Ok(false) };
-        if current.fence != fence || held.name.is_empty() {
-            return Ok(false);
-        }
-        let value = Value { name: held.name, fence: Some(fence) };
+        let (name, revision) = match self.read_lease(key).await? {
+            None => (nonce(), Sequence::NONE),
+            Some((held, current)) if current.fence == fence && !held.name.is_empty() => (held.name, current.revision),
+            Some(_) => return Ok(false),
+        };
+        let value = Value { name, fence: Some(fence) };
         let payload = serde_json::to_vec(&value).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
-        let append =
-            Append::new(lease(key), payload).expecting(Expect::LastOnSubject(current.revision)).expiring(LEASE);
+        let append = Append::new(lease(key), payload).expecting(Expect::LastOnSubject(revision)).expiring(LEASE);
         match self.port().append(append).await {
             Ok(_) => Ok(true),
             // Another renewal of the same lease won, or it ended: the next heartbeat tells.

@@ -4,12 +4,16 @@
 //! run in parallel. Where something fails here the test is over: everything panics with a reason.
 #![expect(clippy::panic, reason = "a test without its server is over")]
 
+mod cluster;
 mod eventually;
+mod faulty;
 mod nats;
 mod scratch;
 mod seed;
 
+pub use cluster::Cluster;
 pub use eventually::eventually;
+pub use faulty::{Fate, Faulty, Gate};
 pub use nats::Nats;
 pub use scratch::Scratch;
 pub use seed::{Seed, seed};

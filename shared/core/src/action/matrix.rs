@@ -26,7 +26,7 @@ pub fn matrix() -> String {
          running --> retry_due: lease over, repeatable\n  retry_due --> running: start\n  running --> outcome_unknown: lease over or uncertain, not repeatable\n  \
          outcome_unknown --> completed: late result\n  outcome_unknown --> failed: late result\n  queued --> completed: plain read\n  queued --> failed: plain read\n  \
          running --> completed: result\n  running --> failed: result\n  queued --> expired: deadline\n  queued --> dead_lettered: exhausted\n  \
-         running --> expired: deadline (read only)\n  retry_due --> expired: deadline (read only)\n  retry_due --> dead_lettered: exhausted (read only)\n  \
+         running --> expired: deadline (read only)\n  running --> dead_lettered: lease over, not repeatable (read only)\n  retry_due --> expired: deadline (read only)\n  retry_due --> dead_lettered: exhausted (read only)\n  \
          retry_due --> outcome_unknown: deadline or exhausted\n```\n",
     );
     for (title, contract, keyed) in contracts() {
@@ -58,6 +58,7 @@ fn contracts() -> Vec<(&'static str, Contract, bool)> {
     vec![
         ("Plain read (`read`, `safe`, sync)", contract(true, RetrySafety::Safe), false),
         ("Mutation, `safe_with_idempotency_key`, keyed", contract(false, RetrySafety::SafeWithIdempotencyKey), true),
+        ("Read, `unsafe` (or `unknown`)", contract(true, RetrySafety::Unsafe), false),
         (
             "Mutation, `unsafe` (or `unknown`, or `safe_with_idempotency_key` without a key)",
             contract(false, RetrySafety::Unsafe),

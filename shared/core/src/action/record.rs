@@ -176,7 +176,7 @@ pub struct ActionRecord {
     /// Output, when completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Held>,
-    /// Why it is not completed, when terminal otherwise.
+    /// Why it is not completed, when terminal otherwise; what an uncertain attempt said, while its outcome is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ProtocolError>,
     /// Number of the last step, counted from 1.

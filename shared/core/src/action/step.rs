@@ -190,6 +190,12 @@ pub fn step(record: &ActionRecord, trigger: Trigger, at: Millis) -> Result<Step,
             Trigger::Exhausted => Ok(give_up(record, last, at)),
         },
         Phase::OutcomeUnknown(last) => match trigger {
+            // Its handler has said already that it does not know: the first such report is kept (AIP 1.0 §13.6).
+            Trigger::Settle { grant: Some(grant), settled: Settled::Failed { uncertain: true, .. }, .. }
+                if grant == *last && record.error.is_some() =>
+            {
+                Err(Rejection::Repeated)
+            }
             Trigger::Settle { grant: Some(grant), settled, chunks_last } if grant == *last => {
                 Ok(settle(record, settled, chunks_last, at))
             }
@@ -233,6 +239,7 @@ fn settle(record: &ActionRecord, settled: Settled, chunks_last: Option<u64>, at:
         Settled::Completed { output } => {
             let mut next = terminal(record, Phase::Completed {}, at);
             next.chunks_last = chunks_last;
+            next.error = None;
             let hash = match &output {
                 Held::Inline(value) => aip_crypto::hash(value),
                 Held::Blob { sha256, .. } => sha256.clone(),
@@ -252,8 +259,11 @@ fn settle(record: &ActionRecord, settled: Settled, chunks_last: Option<u64>, at:
             let mut next = record.clone();
             next.phase = Phase::OutcomeUnknown(grant);
             next.chunks_last = chunks_last;
+            let code = error.code.clone();
+            // Kept whole: it may name the provider's operation, which reconciliation asks about.
+            next.error = Some(error);
             Draft::new(next, at)
-                .event("aip.action.outcome_unknown", Some(json!({"code": error.code})))
+                .event("aip.action.outcome_unknown", Some(json!({"code": code})))
                 .done("outcome_unknown")
         }
         Settled::Failed { error, .. } => {
@@ -275,16 +285,15 @@ fn settle(record: &ActionRecord, settled: Settled, chunks_last: Option<u64>, at:
     }
 }
 
-/// The attempt is lost: repeat where the contract allows it, else nobody knows whether it had its effect.
+/// The attempt is lost: repeat where the contract allows it, else it was the last.
 fn lose(record: &ActionRecord, grant: &Grant, at: Millis) -> Step {
-    let data = json!({"attempt": record.attempts, "fence": grant.fence});
-    let mut next = record.clone();
-    if record.may_repeat() {
-        next.phase = Phase::RetryDue(grant.clone());
-        return Draft::new(next, at).event("aip.action.attempt_lost", Some(data)).done("retry_due");
+    if !record.may_repeat() {
+        return give_up(record, grant, at);
     }
-    next.phase = Phase::OutcomeUnknown(grant.clone());
-    Draft::new(next, at).event("aip.action.outcome_unknown", Some(data)).done("outcome_unknown")
+    let mut next = record.clone();
+    next.phase = Phase::RetryDue(grant.clone());
+    let data = json!({"attempt": record.attempts, "fence": grant.fence});
+    Draft::new(next, at).event("aip.action.attempt_lost", Some(data)).done("retry_due")
 }
 
 /// No attempt will follow a lost one: a read had no effect, of anything else nobody knows.
@@ -299,9 +308,8 @@ fn give_up(record: &ActionRecord, last: &Grant, at: Millis) -> Step {
     }
     let mut next = record.clone();
     next.phase = Phase::OutcomeUnknown(last.clone());
-    Draft::new(next, at)
-        .event("aip.action.outcome_unknown", Some(json!({"attempt": record.attempts})))
-        .done("outcome_unknown")
+    let data = json!({"attempt": record.attempts, "fence": last.fence});
+    Draft::new(next, at).event("aip.action.outcome_unknown", Some(data)).done("outcome_unknown")
 }
 
 fn end(record: &ActionRecord, phase: Phase, code: ErrorCode, at: Millis) -> Step {

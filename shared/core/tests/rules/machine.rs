@@ -1,0 +1,327 @@
+//! What holds of every life of an action (AIP 1.0 §11.5, §13.6, §18.2, §19.2; `design.md` §2, §4).
+
+use std::collections::BTreeSet;
+
+use aip_core::{
+    Rejection,
+    action::{self, ActionRecord, Grant, Held, Phase, Settled, Trigger, lifecycle, matrix, step},
+};
+use aip_types::{ActionLifecycleState, ErrorCode, Millis, ProtocolError, ReceiptChain, limits};
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::{
+    fixtures::{ACCEPTED, DEADLINE, Kind, record},
+    histories::{Life, life},
+};
+
+fn is_unknown(record: &ActionRecord) -> bool {
+    matches!(record.phase, Phase::OutcomeUnknown(_))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
+
+    /// Building the life was the proof that no trigger panics. A step is a function of what it is given, so one that is
+    /// decided again (after a conflict, or in another process) is the same.
+    #[test]
+    fn a_step_is_decided_again_the_same(life in life()) {
+        for moved in &life.moves {
+            let again = step(&moved.before, moved.trigger.clone(), moved.at);
+            prop_assert_eq!(format!("{again:?}"), format!("{:?}", moved.result));
+        }
+    }
+
+    #[test]
+    fn a_terminal_record_absorbs_every_trigger(life in life()) {
+        for moved in life.moves.iter().filter(|moved| moved.before.phase.is_terminal()) {
+            prop_assert_eq!(moved.result.as_ref().err(), Some(&Rejection::Terminal));
+        }
+    }
+
+    /// A refusal changes nothing: what may happen next is decided by the steps alone.
+    #[test]
+    fn a_life_without_its_refused_triggers_is_the_same_life(life in life()) {
+        let mut record = life.first.record.clone();
+        for moved in life.moves.iter().filter(|moved| moved.result.is_ok()) {
+            record = step(&record, moved.trigger.clone(), moved.at).unwrap().record;
+        }
+        prop_assert_eq!(&record, life.last());
+    }
+
+    #[test]
+    fn fences_of_attempts_only_grow(life in life()) {
+        let begun = life.moves.iter().filter(|moved| moved.began()).filter_map(|moved| moved.grant());
+        let fences: Vec<u64> = begun.map(|grant| grant.fence).collect();
+        prop_assert!(fences.windows(2).all(|pair| pair[0] < pair[1]), "{fences:?}");
+    }
+
+    /// An attempt over a running one needs the proof that the earlier lease is over, and a contract that allows a repeat.
+    #[test]
+    fn nothing_begins_over_a_running_attempt_without_proof(life in life()) {
+        for moved in life.moves.iter().filter(|moved| moved.began()) {
+            if matches!(moved.before.phase, Phase::Running(_)) {
+                let proved = matches!(moved.trigger, Trigger::Start { over: true, .. });
+                prop_assert!(proved);
+                prop_assert!(life.kind.may_repeat());
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_settles_without_the_current_grant_but_a_plain_read(life in life()) {
+        for moved in life.moves.iter().filter(|moved| moved.result.is_ok()) {
+            let Trigger::Settle { grant, .. } = &moved.trigger else { continue };
+            match grant {
+                Some(grant) => prop_assert_eq!(Some(grant), moved.before.grant()),
+                None => {
+                    let plain = moved.before.is_plain_read() && moved.before.phase == (Phase::Queued {});
+                    prop_assert!(plain, "{:?}", moved.before.phase);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn attempts_are_bounded_and_counted(life in life()) {
+        let begun = life.moves.iter().filter(|moved| moved.began()).count();
+        prop_assert_eq!(usize::try_from(life.last().attempts).unwrap(), begun);
+        prop_assert!(life.last().attempts <= limits::ATTEMPTS_MAX);
+    }
+
+    /// AIP 1.0 §19.2: what may not be repeated begins at most once, whatever is lost.
+    #[test]
+    fn what_may_not_be_repeated_begins_once(life in life()) {
+        prop_assume!(!life.kind.may_repeat());
+        prop_assert!(life.moves.iter().filter(|moved| moved.began()).count() <= 1);
+    }
+
+    /// AIP 1.0 §13.6: only a definite answer of the very attempt ends an unknown outcome.
+    #[test]
+    fn an_unknown_outcome_is_left_by_its_attempts_answer_only(life in life()) {
+        for moved in life.moves.iter().filter(|moved| is_unknown(&moved.before)) {
+            let Some(step) = moved.step() else { continue };
+            prop_assert_eq!(moved.grant(), moved.before.grant());
+            let settles = matches!(moved.trigger, Trigger::Settle { .. });
+            prop_assert!(settles && (step.record.phase.is_terminal() || moved.before.error.is_none()));
+        }
+    }
+
+    #[test]
+    fn the_outcome_of_a_read_is_never_unknown(life in life()) {
+        prop_assume!(life.kind.read_only);
+        prop_assert!(life.steps().all(|step| !is_unknown(&step.record)));
+    }
+
+    /// AIP 1.0 §18.2, over all entries of a record.
+    #[test]
+    fn the_receipts_of_a_life_are_one_chain(life in life()) {
+        let receipts: Vec<_> = life.steps().flat_map(|step| step.receipts.clone()).collect();
+        prop_assert_eq!(usize::try_from(life.last().receipts).unwrap(), receipts.len());
+        let last = life.last().last_receipt.clone().unwrap();
+        prop_assert_eq!(Some(&last.hash), receipts.last().and_then(|receipt| receipt.hash.as_ref()));
+        prop_assert_eq!(Some(&last.id), receipts.last().map(|receipt| &receipt.id));
+        let root_hash = aip_crypto::root_hash(receipts.iter().filter_map(|receipt| receipt.hash.as_deref()));
+        let chain = ReceiptChain { chain_id: life.last().chain_id(), receipts, root_hash: Some(root_hash) };
+        prop_assert_eq!(aip_crypto::verify_chain(&chain), Ok(()));
+    }
+
+    #[test]
+    fn a_terminal_step_says_so_in_a_receipt_and_an_event(life in life()) {
+        for step in life.steps() {
+            let returned = step.receipts.iter().any(|receipt| receipt.receipt_type.as_str() == "result_returned");
+            prop_assert_eq!(returned, step.record.phase.is_terminal());
+            prop_assert!(!step.events.is_empty());
+        }
+    }
+
+    #[test]
+    fn steps_count_by_one_and_time_does_not_run_back(life in life()) {
+        let steps: Vec<_> = life.steps().map(|step| &step.record).collect();
+        for (number, record) in (1..).zip(&steps) {
+            prop_assert_eq!(record.step, number);
+        }
+        prop_assert!(steps.windows(2).all(|pair| pair[0].updated_at <= pair[1].updated_at));
+    }
+
+    /// AIP 1.0 §11.1, §11.2: what was decided at admission is the authority for ever.
+    #[test]
+    fn what_admission_froze_never_moves(life in life()) {
+        let first = &life.first.record;
+        for record in life.steps().map(|step| &step.record) {
+            prop_assert_eq!(record.deadline, DEADLINE);
+            prop_assert_eq!(record.accepted_at, ACCEPTED);
+            prop_assert_eq!((&record.id, &record.tenant), (&first.id, &first.tenant));
+            prop_assert_eq!((&record.capability_id, &record.connector), (&first.capability_id, &first.connector));
+            prop_assert_eq!((record.contract, record.mode), (first.contract, first.mode));
+            prop_assert_eq!((&record.principal, &record.key), (&first.principal, &first.key));
+            prop_assert_eq!((&record.input_hash, &record.request), (&first.input_hash, &first.request));
+        }
+    }
+
+    #[test]
+    fn nothing_begins_at_the_deadline_and_nothing_expires_before_it(life in life()) {
+        for moved in &life.moves {
+            prop_assert!(!moved.began() || moved.at < DEADLINE);
+            let expired = moved.step().is_some_and(|step| step.record.phase == (Phase::Expired {}));
+            prop_assert!(!expired || moved.at >= DEADLINE);
+        }
+    }
+
+    #[test]
+    fn the_input_is_kept_until_the_end_and_not_longer(life in life()) {
+        for record in life.steps().map(|step| &step.record) {
+            let terminal = record.phase.is_terminal();
+            prop_assert_eq!(record.input.is_none(), terminal);
+            prop_assert_eq!(record.completed_at.is_some(), terminal);
+            prop_assert_eq!(record.output.is_some(), record.phase == (Phase::Completed {}));
+            prop_assert!(!terminal || record.error.is_some() != record.output.is_some());
+            prop_assert!(record.error.is_none() || terminal || is_unknown(record));
+        }
+    }
+
+    #[test]
+    fn ids_of_events_and_receipts_are_unique(life in life()) {
+        let mut seen = BTreeSet::new();
+        for step in life.steps() {
+            let events = step.events.iter().map(|event| event.id.to_string());
+            for id in events.chain(step.receipts.iter().map(|receipt| receipt.id.to_string())) {
+                prop_assert!(seen.insert(id.clone()), "{id} stands twice");
+            }
+        }
+    }
+
+    /// AIP 1.0 §11.6: a new attempt numbers its chunks on.
+    #[test]
+    fn the_first_chunk_of_an_attempt_never_moves_back(life in life()) {
+        let bases: Vec<u64> = life.steps().map(|step| step.record.chunk_base).collect();
+        prop_assert!(bases.windows(2).all(|pair| pair[0] <= pair[1]), "{bases:?}");
+    }
+
+    /// The state, its event and what a reader sees agree.
+    #[test]
+    fn the_event_names_the_phase(life in life()) {
+        for step in life.steps() {
+            let record = &step.record;
+            let (event, seen) = match record.phase {
+                Phase::Queued {} => ("queued", ActionLifecycleState::Queued),
+                Phase::Running(_) if record.mode.as_str() == "streaming" => ("started", ActionLifecycleState::Streaming),
+                Phase::Running(_) => ("started", ActionLifecycleState::Running),
+                Phase::RetryDue(_) => ("retry_due", ActionLifecycleState::Queued),
+                Phase::OutcomeUnknown(_) => ("outcome_unknown", ActionLifecycleState::Running),
+                Phase::Completed {} => ("completed", ActionLifecycleState::Completed),
+                Phase::Failed {} => ("failed", ActionLifecycleState::Failed),
+                Phase::Expired {} => ("expired", ActionLifecycleState::Expired),
+                Phase::DeadLettered {} => ("dead_lettered", ActionLifecycleState::DeadLettered),
+            };
+            prop_assert_eq!((step.event, lifecycle(record)), (event, seen));
+            let status = action::status(record);
+            prop_assert_eq!(status.result_status.is_some(), record.phase.is_terminal());
+            let result = action::result(record, None);
+            prop_assert_eq!(result.is_ok(), record.phase.is_terminal());
+        }
+    }
+
+    /// Serialized and read back, a record takes the same next step.
+    #[test]
+    fn a_stored_record_lives_on(life in life()) {
+        for step in life.steps() {
+            let text = serde_json::to_string(&step.record).unwrap();
+            prop_assert_eq!(&serde_json::from_str::<ActionRecord>(&text).unwrap(), &step.record);
+        }
+    }
+}
+
+/// The strategies reach what they are to prove something about. A property over lives that all end early proves little.
+#[test]
+fn random_lives_reach_every_phase_and_every_refusal() {
+    use proptest::{strategy::ValueTree as _, test_runner::TestRunner};
+    let mut runner = TestRunner::deterministic();
+    let (mut phases, mut refusals, mut attempts) = (BTreeSet::new(), BTreeSet::new(), 0);
+    for _ in 0..3_000 {
+        let life: Life = life().new_tree(&mut runner).unwrap().current();
+        phases.extend(life.steps().map(|step| step.event));
+        refusals.extend(life.moves.iter().filter_map(|moved| moved.result.as_ref().err()).map(|why| why.name()));
+        attempts = attempts.max(life.last().attempts);
+    }
+    let all = ["completed", "dead_lettered", "expired", "failed", "outcome_unknown", "queued", "retry_due", "started"];
+    assert_eq!(phases.into_iter().collect::<Vec<_>>(), all);
+    let all = [
+        "deadline_passed",
+        "exhausted",
+        "lease_held",
+        "not_admitted",
+        "not_due",
+        "repeated",
+        "stale_fence",
+        "terminal",
+    ];
+    assert_eq!(refusals.into_iter().collect::<Vec<_>>(), all);
+    assert_eq!(attempts, limits::ATTEMPTS_MAX);
+}
+
+fn grant(fence: u64) -> Grant {
+    Grant { fence, instance: "one".to_owned() }
+}
+
+fn running(kind: Kind) -> ActionRecord {
+    let trigger = Trigger::Start { grant: grant(5), over: true, chunk_base: 0 };
+    step(&record(kind), trigger, Millis(1_100)).unwrap().record
+}
+
+fn failed(uncertain: bool, details: &str) -> Settled {
+    let error = ProtocolError::from(ErrorCode::ConnectorFailed).with_details(json!({"operation": details}));
+    Settled::Failed { error, uncertain }
+}
+
+fn ended(record: &ActionRecord, settled: Settled) -> Result<action::Step, Rejection> {
+    step(record, Trigger::Settle { grant: Some(grant(5)), settled, chunks_last: None }, Millis(1_200))
+}
+
+/// AIP 1.0 §13.6: the provider's operation reference is retained until the outcome is known.
+#[test]
+fn an_uncertain_failure_keeps_its_operation_reference_once() {
+    let unknown = ended(&running(Kind::UNSAFE), failed(true, "op_7")).unwrap().record;
+    assert_eq!(unknown.error.as_ref().unwrap().details, Some(json!({"operation": "op_7"})));
+    assert_eq!(ended(&unknown, failed(true, "op_8")).err(), Some(Rejection::Repeated));
+    let known = ended(&unknown, Settled::Completed { output: Held::Inline(json!(1)) }).unwrap().record;
+    assert_eq!((known.phase, known.error), (Phase::Completed {}, None));
+}
+
+#[test]
+fn an_uncertain_failure_after_a_lost_lease_is_kept() {
+    let lost = step(&running(Kind::UNSAFE), Trigger::LeaseOver { fence: 5 }, Millis(1_200)).unwrap().record;
+    assert!(is_unknown(&lost) && lost.error.is_none());
+    let told = ended(&lost, failed(true, "op_7")).unwrap().record;
+    assert!(is_unknown(&told) && told.error.is_some());
+    let failed = ended(&told, failed(false, "op_7")).unwrap().record;
+    assert_eq!(failed.phase, Phase::Failed {});
+}
+
+#[test]
+fn a_lost_read_that_may_not_be_repeated_ends() {
+    let kind = Kind { retry_safety: aip_types::RetrySafety::Unknown, ..Kind::PLAIN_READ };
+    let ended = step(&running(kind), Trigger::LeaseOver { fence: 5 }, Millis(1_200)).unwrap().record;
+    assert_eq!(ended.phase, Phase::DeadLettered {});
+}
+
+#[test]
+fn a_repeatable_mutation_goes_on_after_its_lease_and_its_old_result_is_stale() {
+    let lost = step(&running(Kind::SAFE), Trigger::LeaseOver { fence: 5 }, Millis(1_200)).unwrap().record;
+    assert!(matches!(lost.phase, Phase::RetryDue(_)));
+    let done = || Settled::Completed { output: Held::Inline(json!(1)) };
+    assert_eq!(ended(&lost, done()).err(), Some(Rejection::StaleFence));
+    let trigger = Trigger::Start { grant: grant(9), over: true, chunk_base: 3 };
+    let again = step(&lost, trigger, Millis(1_300)).unwrap().record;
+    assert_eq!((again.attempts, again.chunk_base), (2, 3));
+    assert_eq!(ended(&again, done()).err(), Some(Rejection::StaleFence));
+}
+
+/// The whole table is printed for people in `docs/states/action.md`; that file is compared by `cargo xtask tidy`.
+#[test]
+fn the_matrix_has_no_empty_cell() {
+    let matrix = matrix();
+    let rows: Vec<&str> = matrix.lines().filter(|line| line.starts_with("| ")).collect();
+    assert!(rows.len() > 16 * 3);
+    assert!(rows.iter().all(|row| row.split('|').count() == 11 && !row.contains("|  |")), "{matrix}");
+}
