@@ -55,7 +55,7 @@ pub const SAVE_ATTEMPTS_MAX: u32 = 16;
 /// Actions in flight in one scheduler process.
 pub const IN_FLIGHT_MAX: usize = 1_024;
 /// Queued actions of one tenant.
-pub const QUEUED_PER_TENANT_MAX: u64 = 10_000;
+pub const QUEUED_PER_TENANT_MAX: usize = 10_000;
 
 /// Subscriptions of one WebSocket.
 pub const WEBSOCKET_SUBSCRIPTIONS_MAX: usize = 64;
@@ -111,3 +111,16 @@ pub const ID_BYTES_MAX: usize = 1_024;
 
 /// Requests in work in one process.
 pub const REQUESTS_IN_FLIGHT_MAX: usize = 4_096;
+
+/// Milliseconds of the longest life of an idempotency key; shorter than a record is kept.
+pub const KEY_TTL_MS_MAX: u64 = 6 * 24 * 60 * 60 * 1_000;
+const _: () = assert!(KEY_TTL_MS_MAX < RECORD_RETENTION_MS);
+
+/// Timers in work in one process, for each lane group.
+pub const DUE_IN_FLIGHT_MAX: usize = 64;
+
+/// Milliseconds between two looks at a lease that should be over.
+pub const LEASE_LOOK_MS_MIN: u64 = 100;
+
+/// Lane messages, for each lane group, that wait in a process for room. Few, since their redelivery clock runs already.
+pub const LANE_PREFETCH_MAX: usize = 128;
