@@ -10,6 +10,7 @@ use core::mem;
 
 use serde_json::{Map, Number, Value};
 
+use crate::error::ProtocolError;
 use crate::error_codes::ErrorCode;
 use crate::limits;
 
@@ -54,6 +55,16 @@ pub struct DocumentFault {
     pub offset: usize,
 }
 
+impl From<DocumentFault> for ProtocolError {
+    fn from(fault: DocumentFault) -> Self {
+        let error = Self::from(fault.code);
+        match &fault.pointer {
+            Some(pointer) => error.with_finding(pointer, fault.rule),
+            None => error,
+        }
+    }
+}
+
 /// Reads one JSON document.
 ///
 /// # Errors
@@ -80,10 +91,20 @@ pub fn parse(bytes: &[u8], bounds: Bounds) -> Result<Value, DocumentFault> {
     let mut reader = Reader { text, at: 0, bounds, nodes: 0, open: Vec::new() };
     reader.document().map_err(|(code, rule)| DocumentFault {
         code,
-        pointer: (code != ErrorCode::NotJson).then(|| reader.pointer()),
+        pointer: (code != ErrorCode::NotJson).then(|| bounded_pointer(reader.pointer())),
         rule,
         offset: reader.at,
     })
+}
+
+/// The pointer, or its nearest parent that has at most [`limits::POINTER_BYTES_MAX`] bytes: member names are the sender's,
+/// and an answer must not grow with them.
+#[must_use]
+pub fn bounded_pointer(mut pointer: String) -> String {
+    while pointer.len() > limits::POINTER_BYTES_MAX {
+        pointer.truncate(pointer.rfind('/').unwrap_or(0));
+    }
+    pointer
 }
 
 /// Code and rule; the reader knows the place.

@@ -1,0 +1,54 @@
+//! Envelopes that are posted.
+
+use aip_edge::{Edge, MediaType, Message, Refusal, body};
+use aip_service::{Correlation, receive::EdgeContext};
+use aip_types::{ErrorCode, MessageType, ProtocolError, limits};
+use axum::{
+    body::Body,
+    extract::{Request, State},
+    http::{Response, request::Parts},
+};
+
+use crate::query::Query;
+
+/// `POST /aip/v1/messages`: any envelope.
+pub(crate) async fn message(State(edge): State<Edge>, request: Request) -> Result<Response<Body>, Refusal> {
+    forward(&edge, request, None).await
+}
+
+/// `POST /aip/v1/actions`: an envelope with an action.
+pub(crate) async fn action(State(edge): State<Edge>, request: Request) -> Result<Response<Body>, Refusal> {
+    forward(&edge, request, Some(MessageType::Action)).await
+}
+
+async fn forward(edge: &Edge, request: Request, only: Option<MessageType>) -> Result<Response<Body>, Refusal> {
+    let (parts, content) = request.into_parts();
+    let (media, context) = match judge(edge, &parts) {
+        Ok(judged) => judged,
+        Err(error) => {
+            body::discard(&parts.headers, content).await;
+            let media = MediaType::of(&parts.headers).unwrap_or_default();
+            return Err(Refusal::new(error, Correlation::default(), media));
+        }
+    };
+    let refuse =
+        |error: ProtocolError, correlation: &Correlation| Refusal::new(error, correlation.clone(), media.clone());
+    let text = body::read(&parts.headers, content, limits::ENVELOPE_BYTES_MAX)
+        .await
+        .map_err(|error| refuse(error, &Correlation::default()))?;
+    let message = Message::received(text, &media)?;
+    if only.is_some_and(|only| only != message.message_type()) {
+        let error = ProtocolError::from(ErrorCode::MessageUnsupported).with_finding("/message_type", "action");
+        return Err(refuse(error, message.correlation()));
+    }
+    let answer = edge.forward(&message, &context).await.map_err(|error| refuse(error, message.correlation()))?;
+    Ok(answer.into_envelope(media))
+}
+
+/// What the head of a request tells, before its body is read.
+fn judge(edge: &Edge, parts: &Parts) -> Result<(MediaType, EdgeContext), ProtocolError> {
+    let media = MediaType::of(&parts.headers)?;
+    let context = edge.identify(&parts.headers)?;
+    Query::of(&parts.uri)?.end()?;
+    Ok((media, context))
+}
