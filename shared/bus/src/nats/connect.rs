@@ -200,6 +200,10 @@ struct Tally {
 }
 
 impl Tally {
+    fn stands_since(&self, since: Option<Instant>) {
+        *self.connected_at.lock().unwrap_or_else(PoisonError::into_inner) = since;
+    }
+
     fn note(&self, name: &str, event: &Event, epoch: &watch::Sender<u64>) {
         // Counted outside of the log's fields, which are not evaluated when nobody reads the log.
         let add = |counter: &AtomicU64| counter.fetch_add(1, Ordering::Relaxed);
@@ -207,11 +211,13 @@ impl Tally {
             Event::Connected => {
                 let earlier = add(&self.connects);
                 tracing::info!(connection = name, earlier, "connected");
+                self.stands_since(Some(monotonic()));
                 epoch.send_modify(|epoch| *epoch = epoch.saturating_add(1));
             }
             Event::Disconnected => {
                 let earlier = add(&self.disconnects);
                 tracing::warn!(connection = name, earlier, "disconnected");
+                self.stands_since(None);
             }
             Event::SlowConsumer(subscription) => {
                 let earlier = add(&self.slow_consumers);
