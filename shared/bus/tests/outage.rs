@@ -220,3 +220,17 @@ async fn a_seed_admits_and_another_does_not() {
     assert!(!format!("{refused:?}").contains("SU"));
     assert!(matches!(NatsPort::connect(refused).await, Err(BusError::Unavailable(_))));
 }
+
+/// A lease may be found to be over only when the connection has stood for a lease: an outage must start the count anew.
+#[tokio::test]
+async fn a_connection_counts_its_age_from_its_last_start() {
+    let mut nats = Nats::start().await.bootstrapped().await;
+    let port = nats.port().await;
+    eventually(SOON, || async { port.connected_for() > Duration::from_millis(300) }).await;
+    nats.server.kill9().await.unwrap();
+    eventually(SOON, || async { port.connected_for() == Duration::ZERO }).await;
+    let killed = Instant::now();
+    nats.server.restart().await.unwrap();
+    eventually(SOON, || async { port.connected_for() > Duration::ZERO }).await;
+    assert!(port.connected_for() <= killed.elapsed());
+}
