@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use aip_types::document::DocumentFault;
+use aip_types::document::{DocumentFault, bounded_pointer};
 use aip_types::{ErrorCode, ProtocolError};
 use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;
@@ -23,7 +23,7 @@ impl Fault {
     /// A fault at a place.
     #[must_use]
     pub fn new(code: ErrorCode, pointer: impl Into<String>, rule: &'static str) -> Self {
-        Self { code, pointer: pointer.into(), rule: Cow::Borrowed(rule) }
+        Self { code, pointer: bounded_pointer(pointer.into()), rule: Cow::Borrowed(rule) }
     }
 
     /// The protocol error for the sender, with pointer and rule in its details.
@@ -35,7 +35,7 @@ impl Fault {
     /// The finding of the schema engine, brought to its most precise place. `prefix` leads to the validated value.
     pub(crate) fn of(code: ErrorCode, prefix: &str, error: &ValidationError<'_>) -> Self {
         let (place, rule) = narrow(error);
-        Self { code, pointer: format!("{prefix}{place}"), rule: Cow::Owned(rule) }
+        Self { code, pointer: bounded_pointer(format!("{prefix}{place}")), rule: Cow::Owned(rule) }
     }
 }
 

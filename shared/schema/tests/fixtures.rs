@@ -127,3 +127,13 @@ fn rules_inside_rules_are_checked_once_a_level() {
     assert!(fault.pointer.ends_with("/rules/0/name"), "{fault}");
     assert_eq!(fault.rule, "required");
 }
+
+#[test]
+fn an_answer_does_not_grow_with_the_names_of_the_sender() {
+    let mut envelope = fixture("action")["valid"][0]["envelope"].clone();
+    envelope["body"]["action"]["z".repeat(2_000)] = Value::Bool(true);
+    let fault = receive(envelope.to_string().as_bytes()).unwrap_err();
+    assert_eq!((fault.pointer.as_str(), fault.rule.as_ref()), ("/body/action", "additionalProperties"));
+    let twice = format!("{{\"{0}\":1,\"{0}\":1}}", "z".repeat(2_000));
+    assert_eq!(receive(twice.as_bytes()).unwrap_err().pointer, "");
+}

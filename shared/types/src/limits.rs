@@ -10,6 +10,8 @@ pub const DEPTH_MAX: usize = 64;
 pub const STRING_BYTES_MAX: usize = 262_144;
 /// Bytes of the text of one number.
 pub const NUMBER_BYTES_MAX: usize = 1_024;
+/// Bytes of a JSON Pointer in an answer; a longer one is cut back to a parent.
+pub const POINTER_BYTES_MAX: usize = 1_024;
 /// Values in one document: scalars, arrays and objects.
 pub const NODES_MAX: usize = 100_000;
 
@@ -124,3 +126,7 @@ pub const LEASE_LOOK_MS_MIN: u64 = 100;
 
 /// Lane messages, for each lane group, that wait in a process for room. Few, since their redelivery clock runs already.
 pub const LANE_PREFETCH_MAX: usize = 128;
+
+/// Bytes of a connector's error that a record keeps; a larger one loses its details.
+pub const ERROR_BYTES_MAX: usize = 32_768;
+const _: () = assert!(RECORD_INLINE_BYTES_MAX + ERROR_BYTES_MAX < RECORD_STATE_BYTES_MAX);
