@@ -120,7 +120,10 @@ impl Scheduler {
         let trigger = Trigger::Settle { grant: Some(grant(&attempt)), settled, chunks_last };
         match drive(&self.bus, &key, "result", &trigger, Some(known)).await? {
             Driven::Saved(saved) => {
-                self.announce(&key, &saved).await?;
+                // It is stored, so nothing is asked for again; whoever was not told looks by himself.
+                if let Err(fault) = self.announce(&key, &saved).await {
+                    tracing::warn!(%fault, "announcing a result");
+                }
                 Ok(Verdict::Go)
             }
             Driven::Refused(..) | Driven::Absent => Ok(Verdict::Stale),

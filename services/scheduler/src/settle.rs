@@ -7,7 +7,7 @@ use aip_bus::{
 };
 use aip_core::action::{self, ActionRecord, Settled};
 use aip_service::{Correlation, envelope, transport};
-use aip_types::{ErrorCode, MessageBody, ProtocolError, StreamChunk};
+use aip_types::{ErrorCode, MessageBody, ProtocolError, StreamChunk, limits};
 use anyhow::Context as _;
 use futures::StreamExt;
 
@@ -21,7 +21,7 @@ impl Scheduler {
     pub(crate) async fn settled(&self, record: &ActionRecord, outcome: Outcome) -> Result<Settled, BusError> {
         let output = match outcome {
             Outcome::Completed { output } => output,
-            Outcome::Failed { error, uncertain } => return Ok(Settled::Failed { error, uncertain }),
+            Outcome::Failed { error, uncertain } => return Ok(Settled::Failed { error: bounded(error), uncertain }),
         };
         let snapshot = self.catalogue.now();
         let schema = snapshot.find(&record.capability_id).and_then(|(offered, _)| offered.output.clone());
@@ -107,6 +107,15 @@ impl Scheduler {
             }
         }
     }
+}
+
+/// A connector's error as a record can keep it: one that is too large loses what only explains it.
+fn bounded(mut error: ProtocolError) -> ProtocolError {
+    let bytes = |error: &ProtocolError| serde_json::to_vec(error).map_or(usize::MAX, |text| text.len());
+    if bytes(&error) > limits::ERROR_BYTES_MAX {
+        (error.details, error.source) = (None, None);
+    }
+    if bytes(&error) > limits::ERROR_BYTES_MAX { ErrorCode::ConnectorFailed.into() } else { error }
 }
 
 fn event(record: &ActionRecord) -> &'static str {
