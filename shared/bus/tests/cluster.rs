@@ -1,5 +1,4 @@
 //! Three servers, three copies: what the adapter does when one of them is killed.
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 use std::{
     collections::{BTreeMap, BTreeSet},

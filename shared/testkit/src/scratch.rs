@@ -4,6 +4,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
 };
 
 static MADE: AtomicU64 = AtomicU64::new(0);
@@ -54,10 +55,20 @@ impl Default for Scratch {
     }
 }
 
+/// A killed server may still be writing its last file while the folder goes: then once more.
+const REMOVALS: u32 = 100;
+const REMOVAL_PAUSE: Duration = Duration::from_millis(10);
+
 impl Drop for Scratch {
     fn drop(&mut self) {
-        if !std::thread::panicking() {
-            drop(fs::remove_dir_all(&self.path));
+        if std::thread::panicking() {
+            return;
+        }
+        for _ in 0..REMOVALS {
+            if fs::remove_dir_all(&self.path).is_ok() || !self.path.exists() {
+                return;
+            }
+            std::thread::sleep(REMOVAL_PAUSE);
         }
     }
 }

@@ -36,6 +36,7 @@ parity! {
         both_sources_read_the_last_message,
         a_message_is_read_by_its_sequence,
         pages_are_in_order_and_end_empty,
+        a_page_of_large_messages_loses_none,
         a_repeated_message_id_is_stored_once,
         a_subject_that_no_stream_captures_is_unavailable,
         an_expiry_where_none_is_allowed_is_refused,

@@ -107,6 +107,21 @@ pub(crate) async fn pages_are_in_order_and_end_empty(world: &World) {
     assert_eq!(world.port.page("AIP_JOURNAL", "aipj.>", Sequence::NONE, 100).await.unwrap().len(), 50);
 }
 
+pub(crate) async fn a_page_of_large_messages_loses_none(world: &World) {
+    let large = vec![b'x'; 1_000_000];
+    for n in 0..20 {
+        world.port.append(Append::new(format!("aipb.acme.{n}"), large.clone())).await.unwrap();
+    }
+    let (mut from, mut count) = (Sequence(1), 0);
+    loop {
+        let page = world.port.page("AIP_BLOBS", "aipb.acme.>", from, 20).await.unwrap();
+        let Some(last) = page.last() else { break };
+        from = Sequence(last.sequence.0 + 1);
+        count += page.len();
+    }
+    assert_eq!(count, 20);
+}
+
 pub(crate) async fn a_repeated_message_id_is_stored_once(world: &World) {
     let append = Append { message_id: Some("m1".to_owned()), ..Append::new("aipa.acme", "x") };
     let first = world.port.append(append.clone()).await.unwrap();
