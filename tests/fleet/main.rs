@@ -4,7 +4,9 @@
 //! at [`harness::Fleet`].
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+mod bad_input;
 mod caller;
+mod chaos;
 mod harness;
 mod process;
 mod smoke;
