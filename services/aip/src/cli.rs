@@ -4,6 +4,7 @@ use crate::{
     bootstrap::BootstrapArgs,
     client::{ActionsCommand, CallArgs, HealthArgs, ManifestArgs, ReceiptsCommand},
     keys::KeysArgs,
+    nats_server::NatsServerArgs,
     serve::Service,
     up::UpArgs,
 };
@@ -58,6 +59,7 @@ pub(crate) enum Command {
     Serve(Service),
     Bootstrap(BootstrapArgs),
     Keys(KeysArgs),
+    NatsServer(NatsServerArgs),
     Call(CallArgs),
     #[command(subcommand)]
     Actions(ActionsCommand),
@@ -75,6 +77,7 @@ impl Command {
             Self::Up(_)
             | Self::Bootstrap(_)
             | Self::Keys(_)
+            | Self::NatsServer(_)
             | Self::Call(_)
             | Self::Actions(_)
             | Self::Receipts(_)

@@ -10,6 +10,7 @@ mod env_file;
 mod failure;
 mod home;
 mod keys;
+mod nats_server;
 mod output;
 mod serve;
 mod up;
@@ -52,6 +53,7 @@ async fn run(command: Command, log_arguments: &[String], output: Output) -> Resu
         Command::Serve(service) => serve::serve(service).await,
         Command::Bootstrap(args) => bootstrap::bootstrap(&args, output).await,
         Command::Keys(args) => keys::keys(&args, output),
+        Command::NatsServer(args) => nats_server::nats_server(&args, output).await,
         Command::Call(args) => client::call(&args, output).await,
         Command::Actions(command) => client::actions(&command, output).await,
         Command::Receipts(command) => client::receipts(&command, output).await,

@@ -9,7 +9,7 @@ mod services;
 
 use std::{
     fs,
-    net::{Ipv4Addr, SocketAddr},
+    net::{Ipv4Addr, SocketAddr, TcpListener},
     path::PathBuf,
 };
 
@@ -74,6 +74,17 @@ pub(crate) async fn up(args: &UpArgs, log_arguments: &[String], output: Output) 
     ended
 }
 
+/// Says early and in plain words what a bind would say late.
+fn must_be_free(address: SocketAddr, flag: &str) -> Result<(), Failure> {
+    match TcpListener::bind(address) {
+        Ok(_) => Ok(()),
+        Err(fault) => {
+            let text = format!("{address} cannot be used; choose another port with {flag}, or 0 for a free one");
+            Err(Failure::Settings(anyhow!(fault).context(text)))
+        }
+    }
+}
+
 fn interrupted() -> Failure {
     anyhow!("stopped before everything served").into()
 }
@@ -90,7 +101,8 @@ impl Fleet {
     async fn start(home: &Home, args: &UpArgs, log_arguments: &[String], output: Output) -> Result<Self, Failure> {
         let keys = args.keys();
         let settings = keys::ensure(home, &keys)?;
-        let server = NatsServer::start(home, args.nats_server.as_deref()).await?;
+        must_be_free(args.http(), "--port")?;
+        let server = NatsServer::start(home, args.nats_server.as_deref(), keys.listen).await?;
         output.line(format!("nats-server  {}", server.url()));
         let bootstrapping = BootstrapArgs {
             nats_url: server.url().to_owned(),

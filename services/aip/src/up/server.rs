@@ -1,14 +1,16 @@
 //! The nats-server of a local fleet: started over what an earlier run left, and started again when it is sick.
 
-use std::{fs, io, path::Path, time::Duration};
+use std::{fs, io, net::SocketAddr, path::Path, time::Duration};
 
-use aip_service::nats_server::{self, NatsServerError, Server};
+use aip_service::nats_server::Server;
 use anyhow::{Context as _, anyhow};
 use tokio::{process::Command, time::sleep};
 
 use crate::{
     failure::Failure,
     home::{self, Home},
+    nats_server::find,
+    up::must_be_free,
 };
 
 /// Time between two looks at its health.
@@ -27,10 +29,11 @@ pub(super) struct NatsServer {
 }
 
 impl NatsServer {
-    pub(super) async fn start(home: &Home, configured: Option<&Path>) -> Result<Self, Failure> {
-        let binary = nats_server::find(configured).await.map_err(not_usable)?;
+    pub(super) async fn start(home: &Home, configured: Option<&Path>, listen: SocketAddr) -> Result<Self, Failure> {
+        let binary = find(configured).await?;
         let pid_file = home.nats_pid();
         end_orphan(&pid_file, &home.nats_config()).await?;
+        must_be_free(listen, "--nats-port")?;
         remove_ports_files(&home.nats_dir()).context("tidying the server's folder").map_err(Failure::Settings)?;
         let server =
             Server::spawn(&binary, &home.nats_config(), &home.nats_dir()).await.context("starting nats-server")?;
@@ -92,15 +95,6 @@ impl NatsServer {
     fn note(&self) -> Result<(), Failure> {
         let pid = self.server.pid().map(|pid| pid.to_string()).unwrap_or_default();
         home::write_private(&self.pid_file, &pid)
-    }
-}
-
-fn not_usable(fault: NatsServerError) -> Failure {
-    match fault {
-        NatsServerError::NotAServer(_) | NatsServerError::TooOld { .. } | NatsServerError::Missing { .. } => {
-            Failure::settings(fault)
-        }
-        NatsServerError::NotStarted { .. } | NatsServerError::Io { .. } => Failure::Failed(fault.into()),
     }
 }
 
