@@ -12,16 +12,13 @@ mod waiters;
 
 use aip_bus::subjects::{KV_AIP_IDEMPOTENCY, KV_AIP_LIVENESS, KV_AIP_REGISTRY, KV_AIP_REPLAY, Owner};
 use aip_service::{Answer, Context, receive::Request};
-use aip_types::{ErrorCode, MessageBody, MessageType, ProtocolError};
+use aip_types::{ErrorCode, MessageBody, ProtocolError};
 
 use crate::{action::Actions, connectors::Connectors};
 
 /// What admission reads from outside, beside the bus. Nothing yet.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Config {}
-
-/// Message types answered here.
-const TYPES: [MessageType; 2] = [MessageType::Action, MessageType::ManifestRequest];
 
 /// Serves until the context drains.
 ///
@@ -37,7 +34,7 @@ pub async fn serve(ctx: Context, _config: Config) -> anyhow::Result<()> {
         async move {
             #[expect(
                 clippy::wildcard_enum_match_arm,
-                reason = "the types that are subscribed are listed above; any other is refused"
+                reason = "what this owner answers is listed in `aip_bus::subjects::owner`; any other is refused"
             )]
             match &request.envelope.body {
                 MessageBody::Action(action) => actions.on_action(&request, action).await,
@@ -48,5 +45,5 @@ pub async fn serve(ctx: Context, _config: Config) -> anyhow::Result<()> {
             }
         }
     };
-    ctx.answer_requests(Owner::Admission, &TYPES, on_request).await
+    ctx.answer_requests(Owner::Admission, on_request).await
 }

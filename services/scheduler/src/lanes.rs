@@ -24,7 +24,8 @@ impl Scheduler {
     pub(crate) async fn pull_lanes(&self, in_flight_max: usize) -> anyhow::Result<()> {
         let room = Arc::new(Semaphore::new(in_flight_max));
         for lane in lanes(LaneKind::Queued) {
-            let (scheduler, room, messages) = (self.clone(), Arc::clone(&room), self.pull(&lane, limits::LANE_PREFETCH_MAX).await?);
+            let (scheduler, room, messages) =
+                (self.clone(), Arc::clone(&room), self.pull(&lane, limits::LANE_PREFETCH_MAX).await?);
             self.tasks.spawn_until_drain(async move { scheduler.take_queued(lane, messages, room).await });
         }
         for lane in lanes(LaneKind::DueAction) {

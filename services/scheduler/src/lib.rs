@@ -16,7 +16,7 @@ use aip_bus::{
     subjects::{AIP_CHUNKS, AIP_JOURNAL, AIP_TRIGGERS, KV_AIP_LEASES, Owner},
 };
 use aip_service::{Catalogue, Context, Tasks, receive::Request};
-use aip_types::{ErrorCode, MessageBody, MessageType, ProtocolError};
+use aip_types::{ErrorCode, MessageBody, ProtocolError};
 
 use crate::holdings::Holdings;
 
@@ -37,14 +37,6 @@ pub(crate) struct Scheduler {
     pub(crate) tasks: Tasks,
 }
 
-/// Message types answered here.
-const TYPES: [MessageType; 4] = [
-    MessageType::ActionStatusRequest,
-    MessageType::ActionResultRequest,
-    MessageType::ActionEventsRequest,
-    MessageType::ReceiptQueryRequest,
-];
-
 /// Serves until the context drains.
 ///
 /// # Errors
@@ -57,12 +49,12 @@ pub async fn serve(ctx: Context, config: Config) -> anyhow::Result<()> {
     scheduler.follow_settlements().await?;
     scheduler.answer_reports(&ctx).await?;
     let reader = scheduler.clone();
-    ctx.answer_requests(Owner::Scheduler, &TYPES, move |request: Request| {
+    ctx.answer_requests(Owner::Scheduler, move |request: Request| {
         let reader = reader.clone();
         async move {
             #[expect(
                 clippy::wildcard_enum_match_arm,
-                reason = "the types that are subscribed are listed above; any other is refused"
+                reason = "what this owner answers is listed in `aip_bus::subjects::owner`; any other is refused"
             )]
             let body = match &request.envelope.body {
                 MessageBody::ActionStatusRequest(wanted) => reader.on_status(&request.caller, wanted).await,

@@ -198,7 +198,7 @@ impl Port for NatsPort {
         };
         let messages =
             timeout(self.link.within, opened).await.map_err(wire::unavailable)?.map_err(wire::unavailable)?;
-        // The server knows of the interest before the caller goes on: who subscribes and then asks misses nothing.
+        // On its way before anything that this connection sends later: who subscribes and then asks misses nothing.
         self.flush().await?;
         Ok(Box::pin(messages.map(wire::inbound)))
     }

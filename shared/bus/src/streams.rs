@@ -63,7 +63,8 @@ impl Bus {
     pub async fn next_chunk(&self, key: &RecordKey) -> Result<u64, BusError> {
         let last = self.port().last(AIP_CHUNKS, &chunks(&key.tenant, key.id_token()), Source::Leader).await?;
         let Some(stored) = last else { return Ok(0) };
-        let chunk: StreamChunk = serde_json::from_slice(&stored.payload).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
+        let chunk: StreamChunk =
+            serde_json::from_slice(&stored.payload).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
         Ok(chunk.sequence.saturating_add(1))
     }
 

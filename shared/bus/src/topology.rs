@@ -3,6 +3,8 @@
 //! [`Topology::bootstrap`] makes it so, before any service starts; every service checks it by [`verify`] and never creates
 //! anything. `nats-config/` is printed from [`Topology::streams`] and [`Topology::lanes`].
 
+mod held;
+
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,6 +16,8 @@ use crate::{
     port::{Headers, Port},
     subjects::{self, STREAMS, StreamName},
 };
+
+pub use held::{Held, delete_stream, held};
 
 /// Time until a lane delivers again what was not answered. Longer than a lease, so a living holder renews in time.
 pub const ACK_WAIT_MS: u64 = 12_000;
@@ -336,14 +340,19 @@ async fn check(port: &dyn Port, subject: &str, wanted: &Value, name: &str) -> Re
 
 /// One API call; the `config` of its answer.
 async fn call(port: &dyn Port, subject: &str, request: &Value) -> Result<Value, BusError> {
+    Ok(answer(port, subject, request).await?.remove("config").unwrap_or_default())
+}
+
+/// One API call; its answer, unless that is a refusal.
+async fn answer(port: &dyn Port, subject: &str, request: &Value) -> Result<Map<String, Value>, BusError> {
     let payload = if request.is_null() { Bytes::new() } else { Bytes::from(request.to_string()) };
     let answer = match port.request(subject, Headers::new(), payload, CALL_WITHIN).await {
         Err(BusError::NoResponders) => return Err(BusError::unavailable()),
         answer => answer?,
     };
-    let mut answer: Map<String, Value> =
+    let answer: Map<String, Value> =
         serde_json::from_slice(&answer.payload).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
-    let Some(fault) = answer.get("error") else { return Ok(answer.remove("config").unwrap_or_default()) };
+    let Some(fault) = answer.get("error") else { return Ok(answer) };
     let number = |name: &str| fault.get(name).and_then(Value::as_u64).unwrap_or_default();
     let description = fault.get("description").and_then(Value::as_str).unwrap_or_default();
     tracing::debug!(subject, description, "the server refused");

@@ -18,7 +18,7 @@ use aip_types::{
     limits,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Value, json, value::RawValue};
 
 use crate::{
     clock::now,
@@ -271,6 +271,9 @@ fn read(payload: &[u8]) -> Result<Value, ProtocolError> {
         return if deeper_than(&document, limits::DEPTH_MAX) { Err(ErrorCode::TooDeep.into()) } else { Ok(document) };
     }
     let envelope = members.remove("envelope").unwrap_or_default();
+    if payload.len() > limits::ENVELOPE_BYTES_MAX && envelope_bytes(payload) > limits::ENVELOPE_BYTES_MAX {
+        return Err(ErrorCode::TooLarge.into());
+    }
     let metadata = members.remove("metadata");
     if let Some(name) = members.keys().next() {
         return Err(
@@ -283,6 +286,16 @@ fn read(payload: &[u8]) -> Result<Value, ProtocolError> {
         return Err(ProtocolError::from(ErrorCode::EnvelopeInvalid).with_finding("/metadata", "type"));
     }
     Ok(envelope)
+}
+
+/// Length of the envelope inside a wrapper, as it was sent.
+fn envelope_bytes(payload: &[u8]) -> usize {
+    #[derive(Deserialize)]
+    struct Wrapper<'a> {
+        #[serde(borrow)]
+        envelope: &'a RawValue,
+    }
+    serde_json::from_slice::<Wrapper<'_>>(payload).map_or(usize::MAX, |wrapper| wrapper.envelope.get().len())
 }
 
 /// Whether a value nests deeper than this. The parser has bounded it to one level more.

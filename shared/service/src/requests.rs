@@ -6,7 +6,7 @@ use aip_bus::{
     Inbound,
     subjects::{Owner, owner_subjects},
 };
-use aip_types::{ErrorCategory, ErrorCode, MessageType, ProtocolError, limits};
+use aip_types::{ErrorCategory, ErrorCode, ProtocolError, limits};
 use anyhow::Context as _;
 use futures::StreamExt;
 use tokio::sync::Semaphore;
@@ -23,7 +23,7 @@ impl Context {
     ///
     /// # Errors
     /// The subjects cannot be subscribed.
-    pub async fn answer_requests<F, A>(&self, owner: Owner, types: &[MessageType], on_request: F) -> anyhow::Result<()>
+    pub async fn answer_requests<F, A>(&self, owner: Owner, on_request: F) -> anyhow::Result<()>
     where
         F: Fn(Request) -> A + Clone + Send + Sync + 'static,
         A: Future<Output = Result<Answer, ProtocolError>> + Send + 'static,
@@ -34,7 +34,7 @@ impl Context {
             context: self.clone(),
         };
         let room = Arc::new(Semaphore::new(limits::REQUESTS_IN_FLIGHT_MAX));
-        for subject in owner_subjects(&self.peer, types) {
+        for subject in owner_subjects(&self.peer, &owner.messages()) {
             let subscribed = self.bus.port().subscribe(&subject, Some(owner.as_str())).await;
             let mut inbound = subscribed.with_context(|| format!("subscribing {subject}"))?;
             let (desk, room, on_request) = (desk.clone(), Arc::clone(&room), on_request.clone());

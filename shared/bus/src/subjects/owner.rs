@@ -9,12 +9,6 @@ pub enum Owner {
     Admission,
     /// Moves actions, transactions and delegations, and answers for them.
     Scheduler,
-    /// Approvals and escalations.
-    Approval,
-    /// Callback deliveries.
-    CallbackWorker,
-    /// Lists, audit and event streams.
-    Reconciler,
 }
 
 impl Owner {
@@ -24,9 +18,6 @@ impl Owner {
         match self {
             Self::Admission => "admission",
             Self::Scheduler => "scheduler",
-            Self::Approval => "approval",
-            Self::CallbackWorker => "callback-worker",
-            Self::Reconciler => "reconciler",
         }
     }
 
@@ -37,15 +28,18 @@ impl Owner {
     }
 }
 
-/// The service that answers a message type; `None` for a type that is an answer itself.
+/// The service that answers a message type; `None` for a type that is an answer itself, or that no service answers yet.
 ///
 /// A receipt chain lies in its record, so the record's owner answers for it; the reconciler takes over when it exists.
 #[must_use]
 pub const fn owner(message: MessageType) -> Option<Owner> {
     use MessageType as M;
     match message {
+        M::Action | M::ManifestRequest => Some(Owner::Admission),
+        M::ActionStatusRequest | M::ActionResultRequest | M::ActionEventsRequest | M::ReceiptQueryRequest => {
+            Some(Owner::Scheduler)
+        }
         M::Handshake
-        | M::Action
         | M::Cancel
         | M::Heartbeat
         | M::SessionRequest
@@ -54,26 +48,23 @@ pub const fn owner(message: MessageType) -> Option<Owner> {
         | M::SessionResumeRequest
         | M::TransactionRequest
         | M::DelegationRequest
-        | M::ManifestRequest
         | M::ResourceListRequest
         | M::ResourceReadRequest
         | M::ChannelMessage
-        | M::Conversation => Some(Owner::Admission),
-        M::ActionStatusRequest
-        | M::ActionResultRequest
+        | M::Conversation
         | M::ActionListRequest
-        | M::ActionEventsRequest
         | M::TransactionQueryRequest
-        | M::ReceiptQueryRequest => Some(Owner::Scheduler),
-        M::ApprovalRequest
+        | M::ApprovalRequest
         | M::ApprovalDecision
         | M::ApprovalQueryRequest
         | M::ApprovalListRequest
         | M::Escalation
-        | M::EscalationResolution => Some(Owner::Approval),
-        M::CallbackDeliveryQueryRequest | M::CallbackDeliveryListRequest => Some(Owner::CallbackWorker),
-        M::EventStreamRequest | M::AuditQueryRequest => Some(Owner::Reconciler),
-        M::HandshakeResponse
+        | M::EscalationResolution
+        | M::CallbackDeliveryQueryRequest
+        | M::CallbackDeliveryListRequest
+        | M::EventStreamRequest
+        | M::AuditQueryRequest
+        | M::HandshakeResponse
         | M::Ack
         | M::StreamChunk
         | M::ActionResult
