@@ -29,7 +29,7 @@ const TABLE: &[(&str, May)] = &[
     ("aip-mcp-edge", May::Use(EDGE)),
     ("aip-a2a-edge", May::Use(EDGE)),
     ("aip-admission", May::Use(&["aip-types", "aip-core", "aip-bus", "aip-service", "aip-schema", "aip-crypto"])),
-    ("aip-scheduler", May::Use(&["aip-types", "aip-core", "aip-bus", "aip-service", "aip-schema"])),
+    ("aip-scheduler", May::Use(&["aip-types", "aip-core", "aip-bus", "aip-service", "aip-schema", "aip-crypto"])),
     ("aip-approval", May::Use(&["aip-types", "aip-core", "aip-bus", "aip-service"])),
     ("aip-callback-worker", May::Use(&["aip-types", "aip-core", "aip-bus", "aip-service", "aip-egress"])),
     ("aip-reconciler", May::Use(&["aip-types", "aip-core", "aip-bus", "aip-service"])),
