@@ -141,9 +141,10 @@ impl Actions {
             }
             Err(fault) => {
                 self.room.leave(&key);
-                match fault {
-                    BusError::Conflict => self.lost_race(request, judged, &key, key_hash).await,
-                    fault => Err(unavailable(fault)),
+                if matches!(fault, BusError::Conflict) {
+                    self.lost_race(request, judged, &key, key_hash).await
+                } else {
+                    Err(unavailable(fault))
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! The stores over a real nats-server: journal, leases, keys, values, chunks and timers, also where acknowledgements are lost
 //! and writers come late (`design.md` §2, §4, §5).
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+#![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::{sync::Arc, time::Duration};
 
