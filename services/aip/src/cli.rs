@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::{
+    bench::BenchArgs,
     bootstrap::BootstrapArgs,
     client::{ActionsCommand, CallArgs, HealthArgs, ManifestArgs, ReceiptsCommand},
     keys::KeysArgs,
@@ -67,6 +68,7 @@ pub(crate) enum Command {
     Receipts(ReceiptsCommand),
     Manifest(ManifestArgs),
     Healthcheck(HealthArgs),
+    Bench(BenchArgs),
 }
 
 impl Command {
@@ -82,7 +84,8 @@ impl Command {
             | Self::Actions(_)
             | Self::Receipts(_)
             | Self::Manifest(_)
-            | Self::Healthcheck(_) => "warn",
+            | Self::Healthcheck(_)
+            | Self::Bench(_) => "warn",
         }
     }
 }

@@ -91,9 +91,14 @@ impl Fleet {
 
     /// Posts an envelope and returns the body of the envelope that answers it.
     pub(crate) async fn post(&self, path: &[&str], envelope: &Value, within: Duration) -> Result<Value, Failure> {
+        document(&self.post_text(path, envelope.to_string(), within).await?)
+    }
+
+    /// Posts an envelope as it is written, whatever the status.
+    pub(crate) async fn post_text(&self, path: &[&str], envelope: String, within: Duration) -> Result<Answer, Failure> {
         let call = Call { path, query: &[], within };
-        let answer = self.client.post(call, MEDIA_TYPE, Bytes::from(envelope.to_string())).await;
-        document(&answer.with_context(|| format!("calling {}", self.url))?)
+        let answer = self.client.post(call, MEDIA_TYPE, Bytes::from(envelope)).await;
+        Ok(answer.with_context(|| format!("calling {}", self.url))?)
     }
 }
 

@@ -1,6 +1,6 @@
 //! `DIR/env`: lines of `export NAME='value'`, to be sourced by people and tests. The only place of the tokens.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 use crate::{
     failure::Failure,
@@ -12,7 +12,12 @@ pub(crate) type Variables = BTreeMap<String, String>;
 
 /// What an earlier run wrote; empty where there is nothing.
 pub(crate) fn read(home: &Home) -> Result<Variables, Failure> {
-    Ok(home::read(&home.env())?.map(|text| parse(&text)).unwrap_or_default())
+    read_at(&home.env())
+}
+
+/// The same of a fleet that another process runs.
+pub(crate) fn read_at(path: &Path) -> Result<Variables, Failure> {
+    Ok(home::read(path)?.map(|text| parse(&text)).unwrap_or_default())
 }
 
 /// Replaces the file.

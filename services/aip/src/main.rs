@@ -3,6 +3,7 @@
 //! Exit codes: 0 done, 1 refused or failed, 2 the command line is wrong, 64 the configuration is wrong. Start reading at
 //! [`cli::Command`]; `up` shows how a whole fleet is put together.
 
+mod bench;
 mod bootstrap;
 mod cli;
 mod client;
@@ -59,5 +60,6 @@ async fn run(command: Command, log_arguments: &[String], output: Output) -> Resu
         Command::Receipts(command) => client::receipts(&command, output).await,
         Command::Manifest(args) => client::manifest(&args, output).await,
         Command::Healthcheck(args) => client::health(&args, output).await,
+        Command::Bench(args) => Box::pin(bench::bench(&args, output)).await,
     }
 }

@@ -80,7 +80,7 @@ async fn closed(orphaned: Option<oneshot::Receiver<()>>) {
 }
 
 /// Resolves when standard input ends. A thread of its own reads it: such a read cannot be cancelled.
-fn input_closed() -> oneshot::Receiver<()> {
+pub(crate) fn input_closed() -> oneshot::Receiver<()> {
     let (ended, closed) = oneshot::channel();
     std::thread::spawn(move || {
         let mut byte = [0];

@@ -1,0 +1,204 @@
+//! `aip bench`: how fast a running fleet is, beside what its server can do at best.
+//!
+//! It starts no part of the fleet. In one run, on one server, it measures actions through the edges and, in the account
+//! `BENCH`, the same writes and hops by a bare client ([`bare`]): the ceilings that `docs/performance.md` compares with. It
+//! also counts the JetStream writes of an action by the server's own counters ([`writes`]). Start reading at [`bench`].
+
+mod bare;
+mod fleet;
+mod load;
+mod memory;
+mod names;
+mod report;
+mod responder;
+mod target;
+mod writes;
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use anyhow::Context as _;
+
+use self::{
+    bare::Bare,
+    fleet::{Kind, OverHttp, OverNats},
+    load::{Load, Measured},
+    memory::Memory,
+    report::{Report, Row},
+    target::Target,
+};
+use crate::{failure::Failure, output::Output};
+
+/// Measures a running fleet beside the ceilings of its server.
+///
+/// Rows are closed loops: each of the callers in flight asks again when it was answered. The ratio compares with the ceiling
+/// that does the same writes and hops with a bare client on the same server, measured right before.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct BenchArgs {
+    /// Folder of the fleet: its `env` file and its keys.
+    #[arg(long, env = "AIP_DIR", default_value = ".aip")]
+    dir: PathBuf,
+    /// URL of the HTTP edge [default: what DIR/env says].
+    #[arg(long)]
+    url: Option<String>,
+    /// URLs of the NATS servers, comma separated [default: what DIR/env says].
+    #[arg(long)]
+    nats_url: Option<String>,
+    /// Seconds of each row, after a warm-up of a fifth.
+    #[arg(long, default_value = "5", value_parser = clap::value_parser!(u64).range(1..=200))]
+    seconds: u64,
+    /// Callers in flight, comma separated.
+    #[arg(long, value_delimiter = ',', default_value = "1,64", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    in_flight: Vec<u16>,
+    /// Actions of each kind whose writes are counted, one after another; 0 counts none.
+    #[arg(long, default_value = "2000")]
+    count: u32,
+    /// Processes whose resident memory is added up [default: DIR/pids, else those with DIR on their command line].
+    #[arg(long, value_delimiter = ',')]
+    pids: Vec<u32>,
+    /// Leaves out the rows over HTTP.
+    #[arg(long)]
+    no_http: bool,
+    /// Leaves out the ceilings.
+    #[arg(long)]
+    no_ceilings: bool,
+    /// Is the other side of the bare loop.
+    #[arg(long, hide = true)]
+    responder: bool,
+    /// Its seed.
+    #[arg(long, hide = true)]
+    seed_file: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub(crate) async fn bench(args: &BenchArgs, output: Output) -> Result<(), Failure> {
+    if args.responder {
+        return responder::serve(args.nats_url.as_deref(), args.seed_file.as_deref()).await;
+    }
+    let target = Target::read(args)?;
+    let bench = Box::pin(Bench::open(args, target)).await?;
+    let measured = Box::pin(bench.measure(args, output)).await;
+    if let Some(bare) = &bench.bare {
+        bare.close().await;
+    }
+    let report = measured?;
+    output.answer(&report.document(), || report.lines());
+    Ok(())
+}
+
+/// Everything that is measured.
+struct Bench {
+    target: Target,
+    memory: Memory,
+    bare: Option<Arc<Bare>>,
+    over_nats: OverNats,
+    over_http: Option<OverHttp>,
+}
+
+/// What is called in one row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Path {
+    Bare,
+    Nats,
+    Http,
+}
+
+impl Bench {
+    async fn open(args: &BenchArgs, target: Target) -> Result<Self, Failure> {
+        let memory = Memory::find(&args.dir, &args.pids);
+        let over_nats = OverNats::open(&target).await?;
+        let over_http = (!args.no_http).then(|| OverHttp::open(&target)).transpose()?;
+        let bare = match args.no_ceilings {
+            true => None,
+            false => {
+                let replicas = writes::Census::open(&target).await?.replicas().await?;
+                Some(Arc::new(Box::pin(Bare::open(&target, replicas)).await.context("preparing the ceilings")?))
+            }
+        };
+        Ok(Self { target, memory, bare, over_nats, over_http })
+    }
+
+    async fn measure(&self, args: &BenchArgs, output: Output) -> Result<Report, Failure> {
+        let mut report = Report::new(&self.target);
+        report.idle(self.memory.now());
+        if args.count > 0 {
+            output.line(format!("counting the writes of {} actions of each kind …", args.count));
+            let census = writes::Census::open(&self.target).await?;
+            for kind in Kind::ALL {
+                report.writes(census.count(&self.over_nats, kind, args.count).await?);
+            }
+        }
+        for &in_flight in &args.in_flight {
+            let load = Load::new(in_flight, Duration::from_secs(args.seconds));
+            output.line(format!("measuring at {in_flight} in flight …"));
+            self.rows(load, &mut report).await?;
+        }
+        Ok(report)
+    }
+
+    async fn rows(&self, load: Load, report: &mut Report) -> Result<(), Failure> {
+        if let Some(bare) = &self.bare {
+            let one = Arc::clone(bare);
+            let core = load
+                .run(move |_| {
+                    let bare = Arc::clone(&one);
+                    async move { bare.ask_core().await }
+                })
+                .await?;
+            report.row(Row::ceiling("core request/reply", load, core));
+            let one = Arc::clone(bare);
+            let append = load
+                .run(move |n| {
+                    let bare = Arc::clone(&one);
+                    async move { bare.ask_append(n).await }
+                })
+                .await?;
+            report.row(Row::ceiling("append + reply", load, append));
+        }
+        for kind in Kind::ALL {
+            let ceiling = match self.bare {
+                Some(_) => Some(self.path(Path::Bare, kind, load).await?),
+                None => None,
+            };
+            if let Some(measured) = &ceiling {
+                report.row(Row::ceiling(kind.loop_name(), load, measured.clone()));
+            }
+            let (over_nats, memory) = self.memory.highest_during(self.path(Path::Nats, kind, load)).await;
+            report.load(load, memory);
+            report.row(Row::of_fleet("NATS", kind, load, over_nats?, ceiling.as_ref()));
+            if self.over_http.is_some() {
+                let over_http = self.path(Path::Http, kind, load).await?;
+                report.row(Row::of_fleet("HTTP", kind, load, over_http, ceiling.as_ref()));
+            }
+        }
+        Ok(())
+    }
+
+    async fn path(&self, path: Path, kind: Kind, load: Load) -> Result<Measured, Failure> {
+        match (path, &self.bare, &self.over_http) {
+            (Path::Bare, Some(bare), _) => {
+                let bare = Arc::clone(bare);
+                load.run(move |n| {
+                    let bare = Arc::clone(&bare);
+                    async move { bare.ask_loop(kind, n).await }
+                })
+                .await
+            }
+            (Path::Http, _, Some(http)) => {
+                let http = http.anew()?;
+                load.run(move |n| {
+                    let http = http.clone();
+                    async move { http.call(kind, n).await }
+                })
+                .await
+            }
+            (Path::Bare | Path::Nats | Path::Http, ..) => {
+                let nats = self.over_nats.anew()?;
+                load.run(move |n| {
+                    let nats = nats.clone();
+                    async move { nats.call(kind, n).await }
+                })
+                .await
+            }
+        }
+    }
+}
