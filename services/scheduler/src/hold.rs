@@ -5,7 +5,7 @@ use std::time::Duration;
 use aip_bus::{
     BusError, Loaded, Received, Source,
     subjects::{EntrySubject, RecordKey},
-    work::Fence,
+    work::{Fence, StopReason},
 };
 use aip_core::action::{ActionRecord, Phase, Trigger};
 use aip_service::{Driven, drive, now, since_start};
@@ -19,6 +19,10 @@ use crate::{
 
 /// How often a holder says that it is at work.
 const PROGRESS: Duration = Duration::from_millis(limits::ACK_WAIT_MS / 3);
+/// How long a holder goes on when its process is told to end.
+const DRAIN: Duration = Duration::from_secs(2);
+/// When a message that a draining process lets go of comes to another.
+const HANDED_ON: Duration = Duration::from_millis(100);
 /// How often a holder looks for a settlement that it was not told of.
 const LOOK: Duration = Duration::from_millis(700);
 
@@ -45,7 +49,11 @@ impl Scheduler {
         let Some(current) = current else { return received.handle.ack().await };
         let guard = self.holdings.hold(&key, current);
         let work = self.go_on(&key, &guard, received.deliveries);
-        tokio::pin!(work);
+        let draining = async {
+            self.tasks.draining().await;
+            tokio::time::sleep(DRAIN).await;
+        };
+        tokio::pin!(work, draining);
         let mut progress = tokio::time::interval_at(since_start() + PROGRESS, PROGRESS);
         progress.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -55,6 +63,8 @@ impl Scheduler {
                     Some(later) => received.handle.nak(later).await,
                 },
                 _ = progress.tick() => received.handle.progress().await?,
+                // What is left resumes by its state, elsewhere, at once.
+                () = &mut draining => return received.handle.nak(HANDED_ON).await,
             }
         }
     }
@@ -78,10 +88,11 @@ impl Scheduler {
                 Phase::Queued {} | Phase::RetryDue(_) => self.attempt(key, holding, &current, leased.take()).await?,
                 Phase::Running(grant) => match leased.take() {
                     // Taking ours proved every earlier one over, and the next attempt needs no other.
-                    Some(fence) if grant.fence < fence.0 => self
-                        .end(key, holding, "lease", Trigger::LeaseOver { fence: grant.fence })
-                        .await
-                        .map(|_| Next::AgainWith(fence))?,
+                    Some(fence) if grant.fence < fence.0 => {
+                        self.stop(record, StopReason::LeaseLost).await?;
+                        let over = Trigger::LeaseOver { fence: grant.fence };
+                        self.end(key, holding, "lease", over).await.map(|_| Next::AgainWith(fence))?
+                    }
                     Some(_) | None => self.watch(key, holding, &current).await?,
                 },
                 Phase::OutcomeUnknown(_)

@@ -1,7 +1,7 @@
 //! The reads of what the scheduler owns. A reader sees its own actions, or its tenant's with a scope; anything else answers as
 //! what does not exist (AIP 1.0 §16.3). Every answer rests on the leader.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use aip_bus::{Loaded, Sequence, Source, StoredChunk, subjects::RecordKey};
 use aip_core::action::{self, ActionRecord};
@@ -173,13 +173,15 @@ impl Scheduler {
     ) -> Result<(Vec<StreamChunk>, Sequence), ProtocolError> {
         let stored = self.bus.chunks(key, Sequence(after.0.saturating_add(1)), limit).await.map_err(unavailable)?;
         let place = stored.last().map_or(after, |last| last.sequence);
-        let mut chunks: Vec<StreamChunk> = Vec::with_capacity(stored.len());
-        for StoredChunk { chunk, .. } in stored {
-            if chunks.iter().all(|held| held.sequence != chunk.sequence) {
-                chunks.push(chunk);
+        // A number that two attempts used is the newer one's; a repeat of one attempt is the same chunk.
+        let mut chunks: BTreeMap<u64, StoredChunk> = BTreeMap::new();
+        for next in stored {
+            match chunks.get(&next.chunk.sequence) {
+                Some(held) if held.fence >= next.fence => {}
+                Some(_) | None => drop(chunks.insert(next.chunk.sequence, next)),
             }
         }
-        Ok((chunks, place))
+        Ok((chunks.into_values().map(|stored| stored.chunk).collect(), place))
     }
 }
 

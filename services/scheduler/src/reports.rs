@@ -52,6 +52,8 @@ impl Scheduler {
             tracing::warn!(%fault, connector = connector.as_str(), ?report, "a report must be repeated");
             if fault.is_passing() || matches!(fault, BusError::Conflict) { Verdict::Later } else { Verdict::Stale }
         });
+        metrics::counter!("aip_connector_reports_total", "report" => report.as_str(), "verdict" => verdict.as_str())
+            .increment(1);
         let answered = match serde_json::to_vec(&verdict) {
             Ok(payload) => self.bus.reply(&message, Headers::new(), payload.into()).await,
             Err(fault) => Err(BusError::Undecodable(Box::new(fault))),
@@ -75,7 +77,9 @@ impl Scheduler {
         let Some((key, known)) = self.attempted(connector, &attempt).await? else { return Ok(Verdict::Stale) };
         let holding = self.holdings.get(&key);
         let sure = holding.as_ref().is_some_and(|holding| holding.surely_has(attempt.fence));
-        if !sure && self.bus.lease(&key).await?.is_none_or(|lease| lease.fence != attempt.fence) {
+        // Asked again: it has begun already, and only a newer entry of the record would make it stale.
+        let begun = runs(&known, &attempt);
+        if !sure && !begun && self.bus.lease(&key).await?.is_none_or(|lease| lease.fence != attempt.fence) {
             return Ok(Verdict::Stale);
         }
         let chunk_base = if known.entry.state.attempts == 0 { 0 } else { self.bus.next_chunk(&key).await? };

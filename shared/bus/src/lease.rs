@@ -6,7 +6,7 @@ use aip_types::limits;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Append, Bus, BusError, Expect, Sequence, Source, nonce,
+    Append, Backoff, Bus, BusError, Expect, Sequence, Source, nonce,
     subjects::{KV_AIP_LEASES, RecordKey, lease},
     work::Fence,
 };
@@ -61,10 +61,18 @@ impl Bus {
         let value = Value { name: nonce(), fence: None };
         let payload = serde_json::to_vec(&value).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
         let append = Append::new(lease(key), payload).expecting(Expect::LastOnSubject(expected)).expiring(LEASE);
-        match self.port().append(append).await {
+        let mut backoff = Backoff::new(limits::SAVE_ATTEMPTS_MAX);
+        let appended = loop {
+            match self.port().append(append.clone()).await {
+                // Another write is in flight, or so it seems: the same again tells (`design.md` §2).
+                Err(BusError::Busy) if backoff.wait().await => {}
+                appended => break appended,
+            }
+        };
+        match appended {
             Ok(sequence) => Ok(Some(Fence(sequence.0))),
-            Err(BusError::Conflict | BusError::Busy) => Ok(None),
-            Err(fault @ BusError::Unavailable(_)) => match self.read_lease(key).await? {
+            Err(BusError::Conflict) => Ok(None),
+            Err(fault @ (BusError::Busy | BusError::Unavailable(_))) => match self.read_lease(key).await? {
                 Some((held, lease)) if held.name == value.name => Ok(Some(lease.fence)),
                 Some(_) => Ok(None),
                 None => Err(fault),

@@ -115,6 +115,18 @@ pub enum Verdict {
     Later,
 }
 
+impl Verdict {
+    /// Its word, for counters.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Go => "go",
+            Self::Stale => "stale",
+            Self::Later => "later",
+        }
+    }
+}
+
 /// A part of the output, on `aipr.<connector>.chunk`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

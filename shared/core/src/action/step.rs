@@ -254,6 +254,11 @@ fn settle(record: &ActionRecord, settled: Settled, chunks_last: Option<u64>, at:
                 .event("aip.action.completed", None)
                 .done("completed")
         }
+        // An attempt that may be repeated under its key is lost like one that said nothing (`design.md` §4.6).
+        Settled::Failed { uncertain: true, .. } if is_running(record) && record.may_repeat() => {
+            let grant = record.grant().cloned().unwrap_or(Grant { fence: 0, instance: String::new() });
+            lose(record, &grant, at)
+        }
         Settled::Failed { uncertain: true, error } if !record.contract.read_only => {
             let grant = record.grant().cloned().unwrap_or(Grant { fence: 0, instance: String::new() });
             let mut next = record.clone();
@@ -283,6 +288,10 @@ fn settle(record: &ActionRecord, settled: Settled, chunks_last: Option<u64>, at:
                 .done("failed")
         }
     }
+}
+
+const fn is_running(record: &ActionRecord) -> bool {
+    matches!(record.phase, Phase::Running(_))
 }
 
 /// The attempt is lost: repeat where the contract allows it, else it was the last.

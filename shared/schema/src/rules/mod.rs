@@ -30,6 +30,9 @@ pub fn check(envelope: &Envelope) -> Checked {
     }
     require(!envelope.message_id.is_empty(), "/message_id", "not_empty")?;
     require(envelope.idempotency_key.as_deref() != Some(""), "/idempotency_key", "not_empty")?;
+    bounded(Some(envelope.message_id.as_str()), "/message_id")?;
+    bounded(envelope.correlation_id.as_ref().map(|id| id.as_str()), "/correlation_id")?;
+    bounded(envelope.session_id.as_ref().map(|id| id.as_str()), "/session_id")?;
     envelope.security.as_ref().map_or(Ok(()), signed_shape)?;
     body(&envelope.body)
 }
@@ -106,6 +109,11 @@ fn body(body: &MessageBody) -> Checked {
     }
 }
 
+/// An id or key is copied into records, subjects and answers, so its length is bounded (AIP 1.0 §22.8).
+fn bounded(text: Option<&str>, pointer: &str) -> Checked {
+    require(text.is_none_or(|text| text.len() <= limits::ID_BYTES_MAX), pointer, "id_bytes_max")
+}
+
 /// Refuses unless the rule holds.
 fn require(holds: bool, pointer: impl Into<String>, rule: &'static str) -> Checked {
     if holds { Ok(()) } else { Err(Fault::new(ErrorCode::EnvelopeInvalid, pointer, rule)) }
@@ -129,6 +137,9 @@ fn action(it: &Action, at: &str) -> Checked {
         return Err(Fault::new(ErrorCode::TimeoutInvalid, format!("{at}/timeout_ms"), "greater_than_zero"));
     }
     require(it.idempotency_key.as_deref() != Some(""), format!("{at}/idempotency_key"), "not_empty")?;
+    bounded(Some(it.id.as_str()), &format!("{at}/id"))?;
+    bounded(Some(it.capability_id.as_str()), &format!("{at}/capability_id"))?;
+    bounded(it.idempotency_key.as_deref(), &format!("{at}/idempotency_key"))?;
     require(
         it.delegation_chain.len() <= limits::DELEGATION_CHAIN_MAX,
         format!("{at}/delegation_chain"),
