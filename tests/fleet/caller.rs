@@ -229,9 +229,13 @@ impl TenantUser {
 
     /// Asks on the subject of the message's type; the answer as it came.
     pub(crate) async fn ask(&self, envelope: &Value) -> Result<String, async_nats::RequestError> {
+        self.ask_on(&self.subject_of(envelope), envelope.to_string()).await
+    }
+
+    /// The canonical subject of a message.
+    pub(crate) fn subject_of(&self, envelope: &Value) -> String {
         let name = envelope["message_type"].as_str().unwrap();
-        let message_type = MessageType::from_wire(name).expect("a known type");
-        self.ask_on(&self.subject(message_type), envelope.to_string()).await
+        self.subject(MessageType::from_wire(name).expect("a known type"))
     }
 
     /// Asks on any subject with any text.

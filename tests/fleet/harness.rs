@@ -13,7 +13,7 @@ use aip_service::{
     nats_server::{self, Server},
 };
 use aip_testkit::{Scratch, eventually};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::{
@@ -123,7 +123,8 @@ impl Fleet {
         self.user("AIP_NATS_CREDS_OTHER").await
     }
 
-    async fn user(&self, creds: &str) -> TenantUser {
+    /// A user over NATS, by the variable that names its seed.
+    pub(crate) async fn user(&self, creds: &str) -> TenantUser {
         let seed = PathBuf::from(self.variable(creds));
         TenantUser::connect(self.variable("NATS_URL"), &seed, self.variable("AIP_NATS_SUBJECT")).await
     }
@@ -137,6 +138,34 @@ impl Fleet {
     pub(crate) fn process(&mut self, name: &str) -> &mut Process {
         let found = self.processes.iter_mut().find(|process| process.name() == name);
         found.unwrap_or_else(|| panic!("no process {name}"))
+    }
+
+    /// Starts one more process of the trial connector, named `trial-2`, ….
+    pub(crate) async fn add_trial(&mut self) {
+        let home = Home { dir: self.dir(), nats_url: self.variable("NATS_URL").to_owned() };
+        let others = self.processes.iter().filter(|process| process.name().starts_with(trial::NAME)).count();
+        let mut process = home.trial(format!("{}-{}", trial::NAME, others + 1), &self.folder.path().join("logs"));
+        process.start().await;
+        self.processes.push(process);
+        let admitted = || async { self.processes.last().unwrap().logged().contains("admitted") };
+        eventually(START_WITHIN, admitted).await;
+    }
+
+    /// Makes the server drop a client's connection, as it does with one that is silent for too long.
+    pub(crate) async fn kick(&self, connection: &str) {
+        let page = self.monitor("/connz").await;
+        let connections = page["connections"].as_array().unwrap();
+        let one = connections.iter().find(|one| one["name"] == connection).expect("it is connected");
+        let subject = format!("$SYS.REQ.SERVER.{}.KICK", page["server_id"].as_str().unwrap());
+        let seed = std::fs::read_to_string(self.dir().join("keys").join("operator.nk")).unwrap();
+        let operator = async_nats::ConnectOptions::with_nkey(seed.trim().to_owned());
+        let operator = operator.connect(self.variable("NATS_URL")).await.unwrap();
+        operator.request(subject, json!({ "cid": one["cid"] }).to_string().into()).await.unwrap();
+        let gone = || async {
+            let page = self.monitor("/connz").await;
+            page["connections"].as_array().unwrap().iter().all(|other| other["cid"] != one["cid"])
+        };
+        eventually(START_WITHIN, gone).await;
     }
 
     /// All processes but the server.
@@ -299,18 +328,19 @@ impl Home {
             let program = PathBuf::from(env!("CARGO_BIN_EXE_aip"));
             Process::new(Recipe { name, program, arguments, variables: Vec::new(), logs: logs.to_owned(), ops })
         });
-        let trials = replicas(trial::NAME, plan.trials).map(|name| {
-            let ops = free_port();
-            let variables = vec![
-                (trial::DIR.to_owned(), self.dir.display().to_string()),
-                (trial::NATS_URL.to_owned(), self.nats_url.clone()),
-                (trial::OPS.to_owned(), format!("127.0.0.1:{ops}")),
-            ];
-            let arguments = [trial::TEST, "--exact", "--nocapture"].map(str::to_owned).into();
-            let program = std::env::current_exe().unwrap();
-            Process::new(Recipe { name, program, arguments, variables, logs: logs.to_owned(), ops })
-        });
-        services.chain(trials).collect()
+        services.chain(replicas(trial::NAME, plan.trials).map(|name| self.trial(name, logs))).collect()
+    }
+
+    fn trial(&self, name: String, logs: &Path) -> Process {
+        let ops = free_port();
+        let variables = vec![
+            (trial::DIR.to_owned(), self.dir.display().to_string()),
+            (trial::NATS_URL.to_owned(), self.nats_url.clone()),
+            (trial::OPS.to_owned(), format!("127.0.0.1:{ops}")),
+        ];
+        let arguments = [trial::TEST, "--exact", "--nocapture"].map(str::to_owned).into();
+        let program = std::env::current_exe().unwrap();
+        Process::new(Recipe { name, program, arguments, variables, logs: logs.to_owned(), ops })
     }
 }
 

@@ -7,7 +7,11 @@
 mod bad_input;
 mod caller;
 mod chaos;
+mod fences;
 mod harness;
+mod idempotency;
+mod outage;
 mod process;
+mod secrecy;
 mod smoke;
 mod trial;

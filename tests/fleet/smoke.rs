@@ -22,7 +22,7 @@ async fn a_fleet_of_separate_processes_runs_an_action_over_each_edge() {
     let answer = fleet.nats_user().await.ask(&envelope(json!({ "action": note }))).await.unwrap();
     assert_eq!(End::of(&body_of(&answer)).unwrap().completed()["output"]["key"], "k2");
     let slow = action(trial::SLOW, Some("k3"), json!({ "gate": "g" }));
-    trial::open(&fleet.dir(), "g");
+    trial::open(&fleet.dir(), "g", 1);
     assert_eq!(fleet.http_other().run(&slow, WITHIN).await.completed()["output"]["key"], "k3");
 
     let keys = |notes: Vec<(String, u64)>| notes.into_iter().map(|(key, _)| key).collect::<Vec<_>>();

@@ -1,7 +1,7 @@
 //! A connector for these tests, as a process of its own: this test binary, started again.
 //!
-//! It writes a line `<key or -> <fence>` for each execution into a file of its own capability, as the demo connector does, and
-//! works until the test opens a gate, so that a test says when an attempt ends.
+//! It writes a line `<key> <fence>` for each execution into a file of its own capability, as the demo connector does, and works
+//! until the test opens the gate of that execution, so that a test says when an attempt ends.
 
 use std::{
     io::{Read as _, Write as _},
@@ -30,14 +30,14 @@ pub(crate) const DIR: &str = "AIP_TRIAL_DIR";
 pub(crate) const NATS_URL: &str = "AIP_TRIAL_NATS_URL";
 pub(crate) const OPS: &str = "AIP_TRIAL_OPS";
 
-/// Safe with its key; works until its gate is open.
+/// The one that tests of attempts use.
 pub(crate) const SLOW: &str = "cap:trial:slow";
 
-/// One capability: its id, its collision behaviour, the scope of its keys.
+/// One capability: its id, its collision behaviour, the scope of its keys. All are safe with their key.
 type Terms = (&'static str, IdempotencyCollisionBehavior, IdempotencyKeyScope);
 
 /// All of them.
-pub(crate) const CAPABILITIES: [Terms; 8] = {
+pub(crate) const CAPABILITIES: [Terms; 9] = {
     use IdempotencyCollisionBehavior::{RejectConflict, ReturnOriginalResult, RevalidateInputHash};
     use IdempotencyKeyScope::{Action, Capability, ExternalAccount, Principal, Tenant};
     [
@@ -46,6 +46,7 @@ pub(crate) const CAPABILITIES: [Terms; 8] = {
         ("cap:trial:original", ReturnOriginalResult, Tenant),
         ("cap:trial:action", RevalidateInputHash, Action),
         ("cap:trial:capability", RevalidateInputHash, Capability),
+        ("cap:trial:capability-too", RevalidateInputHash, Capability),
         ("cap:trial:principal", RevalidateInputHash, Principal),
         ("cap:trial:tenant", RevalidateInputHash, Tenant),
         ("cap:trial:account", RevalidateInputHash, ExternalAccount),
@@ -60,12 +61,17 @@ pub(crate) fn notes(capability: &str) -> String {
     format!("{}.txt", capability.replace(':', "-"))
 }
 
-/// Opens a gate.
-pub(crate) fn open(dir: &Path, gate: &str) {
-    std::fs::write(dir.join(format!("gate-{gate}")), "").unwrap();
+/// Lets an execution end: the first one of a key is number 1.
+pub(crate) fn open(dir: &Path, gate: &str, execution: usize) {
+    std::fs::write(gate_file(dir, gate, execution), "").unwrap();
 }
 
-fn capability((id, collision, scope): Terms) -> Capability {
+fn gate_file(dir: &Path, gate: &str, execution: usize) -> PathBuf {
+    dir.join(format!("gate-{gate}-{execution}"))
+}
+
+/// One of [`CAPABILITIES`], whole.
+pub(crate) fn capability((id, collision, scope): Terms) -> Capability {
     let text = || json!({ "type": "string", "maxLength": 256 });
     let input =
         json!({ "type": "object", "properties": { "gate": text(), "text": text() }, "additionalProperties": false });
@@ -99,16 +105,17 @@ struct Trial {
 
 #[async_trait]
 impl Handler for Trial {
-    /// Notes that it runs, waits for its gate, and answers with its fence.
+    /// Notes that it runs, waits for its gate if it is given one, and answers with its fence.
     async fn call(&self, work: &Work) -> Result<Value, Failure> {
         let key = work.idempotency_key.as_deref().unwrap_or("-");
         let fence = work.fence.map_or(0, |fence| fence.0);
         let path = self.dir.join(notes(&work.capability_id));
-        let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path).unwrap();
+        let mut file = std::fs::OpenOptions::new().create(true).append(true).open(&path).unwrap();
         file.write_all(format!("{key} {fence}\n").as_bytes()).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let execution = text.lines().filter(|line| line.split(' ').next() == Some(key)).count();
         if let Some(gate) = work.input["gate"].as_str() {
-            let gate = self.dir.join(format!("gate-{gate}"));
-            while !gate.exists() {
+            while !gate_file(&self.dir, gate, execution).exists() {
                 tokio::time::sleep(LOOK).await;
             }
         }
