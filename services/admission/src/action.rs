@@ -85,11 +85,21 @@ impl Actions {
             tenant: caller.tenant().as_str(),
             room: self.room.has_room(caller.tenant(), at),
             at,
-        })?;
+        })
+        .map_err(|error| self.right_after_outage(error))?;
         let (offered, _) = found.ok_or(ErrorCode::CapabilityNotFound)?;
         let transaction = action.transaction.as_ref().and_then(|transaction| serde_json::to_value(transaction).ok());
         let input_hash = aip_crypto::input_hash(action.capability_id.as_str(), &action.input, transaction.as_ref());
         Ok(Judged { action, offered: Arc::clone(offered), terms, tenant: caller.tenant().clone(), input_hash, at })
+    }
+
+    /// A connector that is not heard of is gone, but while the bus was away nobody could be heard.
+    fn right_after_outage(&self, error: ProtocolError) -> ProtocolError {
+        let is_new = self.bus.port().connected_for() < Duration::from_millis(limits::LIVENESS_TTL_MS);
+        if is_new && error.error_code() == Some(ErrorCode::CapabilityUnavailable) {
+            return ProtocolError::from(ErrorCode::TransportUnavailable).with_retry_after_ms(limits::RETRY_AFTER_MS);
+        }
+        error
     }
 
     /// Appends the first entry under an id. A lost race for the id is a repeat, or a conflict.
