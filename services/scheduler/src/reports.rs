@@ -1,6 +1,8 @@
 //! What connectors say about their attempts: begin, chunk, result, heartbeat. Bound to the record by connector, fence and
 //! instance (`design.md` §4.4); whichever scheduler gets it decides.
 
+use std::{collections::HashMap, sync::Arc};
+
 use aip_bus::{
     BusError, Headers, Inbound, Loaded, Source,
     subjects::{ConnectorName, RecordKey, Report, Tenant, parse_report, report_all},
@@ -15,8 +17,12 @@ use aip_types::{ActionId, StreamChunk, limits};
 use anyhow::Context as _;
 use futures::StreamExt;
 use serde::de::DeserializeOwned;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::Scheduler;
+
+/// Reports of one kind that one connector may have in work here; more must be repeated, so that none can fill the process.
+const IN_WORK_MAX: usize = limits::IN_FLIGHT_MAX;
 
 impl Scheduler {
     pub(crate) async fn answer_reports(&self, ctx: &Context) -> anyhow::Result<()> {
@@ -30,23 +36,35 @@ impl Scheduler {
                 .with_context(|| format!("subscribing {subject}"))?;
             let scheduler = self.clone();
             self.tasks.spawn_until_drain(async move {
+                let mut rooms: HashMap<ConnectorName, Arc<Semaphore>> = HashMap::new();
                 while let Some(message) = inbound.next().await {
+                    let Some((connector, report)) = parse_report(&message.subject) else { continue };
+                    let room = rooms.entry(connector.clone()).or_insert_with(|| Arc::new(Semaphore::new(IN_WORK_MAX)));
+                    let permit = Arc::clone(room).try_acquire_owned().ok();
                     let reporting = scheduler.clone();
-                    scheduler.tasks.spawn(async move { reporting.on_report(message).await });
+                    scheduler.tasks.spawn(async move { reporting.on_report(message, connector, report, permit).await });
                 }
             });
         }
         Ok(())
     }
 
-    async fn on_report(&self, message: Inbound) {
-        let Some((connector, report)) = parse_report(&message.subject) else { return };
+    async fn on_report(
+        &self,
+        message: Inbound,
+        connector: ConnectorName,
+        report: Report,
+        permit: Option<OwnedSemaphorePermit>,
+    ) {
         let verdict = match report {
+            Report::Register | Report::Alive => return,
+            Report::Begin | Report::Chunk | Report::Result | Report::Heartbeat if permit.is_none() => {
+                Ok(Verdict::Later)
+            }
             Report::Begin => self.decode(&message, |begin: Begin| self.on_begin(&connector, begin.attempt)).await,
             Report::Chunk => self.decode(&message, |chunk| self.on_chunk(&connector, chunk)).await,
             Report::Result => self.decode(&message, |result| self.on_outcome(&connector, result)).await,
             Report::Heartbeat => self.decode(&message, |beats| self.on_heartbeats(&connector, beats)).await,
-            Report::Register | Report::Alive => return,
         };
         let verdict = verdict.unwrap_or_else(|fault| {
             tracing::warn!(%fault, connector = connector.as_str(), ?report, "a report must be repeated");

@@ -3,7 +3,7 @@
 use std::{future::Future, sync::Arc};
 
 use aip_bus::{
-    Inbound,
+    BusError, Inbound,
     subjects::{Owner, owner_subjects},
 };
 use aip_types::{ErrorCategory, ErrorCode, ProtocolError, limits};
@@ -92,7 +92,13 @@ impl Desk {
     }
 
     async fn reply(&self, inbound: &Inbound, correlation: &Correlation, done: impl Into<Answer>) {
-        if let Err(fault) = answer(&self.context.bus, inbound, correlation, done).await {
+        let mut sent = answer(&self.context.bus, inbound, correlation, done).await;
+        if matches!(sent, Err(BusError::Refused { .. })) {
+            // It is larger than a message may be: the caller hears of it and does not wait in vain.
+            let instead = refusal(ErrorCode::TooLarge.into());
+            sent = answer(&self.context.bus, inbound, correlation, instead).await;
+        }
+        if let Err(fault) = sent {
             tracing::warn!(%fault, "answering");
         }
     }
