@@ -169,7 +169,7 @@ impl End {
     pub(crate) fn completed(self) -> Value {
         match self {
             Self::Result(result) if result["status"] == "completed" => result,
-            other => panic!("not completed: {other:?}"),
+            other @ (Self::Result(_) | Self::Unknown | Self::Refused(_)) => panic!("not completed: {other:?}"),
         }
     }
 }

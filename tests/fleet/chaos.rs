@@ -59,10 +59,10 @@ struct Job {
 
 impl Job {
     fn new(number: usize) -> Self {
-        let is_safe = number % 2 == 0;
+        let is_safe = number.is_multiple_of(2);
         let key = format!("k{number:04}");
         let mut action = action(if is_safe { SAFE } else { UNSAFE }, Some(&key), json!({ "text": key }));
-        if number % 5 == 0 {
+        if number.is_multiple_of(5) {
             action["mode"] = json!("async");
         }
         Self { action, key, is_safe }
@@ -103,15 +103,12 @@ impl Caller {
             } else {
                 json!({ "action": job.action })
             };
-            match self.ask(body).await {
-                Ok(body) => {
-                    assert!(!(acknowledged && code_of(&body) == "aip.action.not_found"), "{} is lost", job.key);
-                    if let Some(end) = end_of(&body) {
-                        return end;
-                    }
-                    acknowledged |= body.get("ack").is_some();
+            if let Ok(body) = self.ask(body).await {
+                assert!(!(acknowledged && code_of(&body) == "aip.action.not_found"), "{} is lost", job.key);
+                if let Some(end) = end_of(&body) {
+                    return end;
                 }
-                Err(_) => {}
+                acknowledged |= body.get("ack").is_some();
             }
             sleep(AGAIN).await;
         }

@@ -83,11 +83,6 @@ impl Fleet {
         fleet
     }
 
-    /// The tests' own folder: `fleet` is the fleet's, `logs` the processes' output.
-    pub(crate) fn path(&self) -> &Path {
-        self.folder.path()
-    }
-
     /// The fleet's folder, as `aip keys --dir` made it.
     pub(crate) fn dir(&self) -> PathBuf {
         self.folder.path().join("fleet")

@@ -2,7 +2,15 @@
 //!
 //! Everything goes through the public edges; only what a dead or forged sender would do uses the bus directly. Start reading
 //! at [`harness::Fleet`].
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::print_stderr,
+    reason = "tests"
+)]
 
 mod bad_input;
 mod caller;
