@@ -15,10 +15,12 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 
+use crate::dist::Build;
+
 const USAGE: &str = "usage: cargo xtask <task>
   tidy       check the dependency table, sizes, names and generated files
   generate   write the generated files
-  dist       put what the images need into dist/
+  dist       put what the images need into dist/ (--debug: quickly, into dist/debug/)
   ci         fmt, clippy, tidy, doc, test: what CI runs";
 
 /// What CI runs beside tidy, in order, each with its arguments to cargo.
@@ -32,7 +34,8 @@ fn main() -> ExitCode {
     let task = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["tidy"] => tidy(),
         ["generate"] => root().and_then(|root| generated::write(&root, generated::GENERATED)),
-        ["dist"] => root().and_then(|root| dist::dist(&root)),
+        ["dist"] => root().and_then(|root| dist::dist(&root, Build::Release)),
+        ["dist", "--debug"] => root().and_then(|root| dist::dist(&root, Build::Debug)),
         ["ci"] => ci(),
         _ => {
             say(USAGE);
@@ -66,9 +69,20 @@ fn ci() -> anyhow::Result<()> {
 
 fn cargo(arguments: &[&str]) -> anyhow::Result<()> {
     say(&format!("cargo {}", arguments.join(" ")));
-    let status =
-        Command::new("cargo").args(arguments).env("RUSTDOCFLAGS", "-D warnings").current_dir(root()?).status()?;
+    let status = cargo_command().args(arguments).env("RUSTDOCFLAGS", "-D warnings").current_dir(root()?).status()?;
     if status.success() { Ok(()) } else { bail!("cargo {}: {status}", arguments.join(" ")) }
+}
+
+/// Cargo without what `cargo run` tells this program about its own package: build scripts (ring's) would take that for a
+/// change, and half of the dependencies would be built anew, here and again in the next ordinary build.
+fn cargo_command() -> Command {
+    let mut command = Command::new("cargo");
+    for (name, _) in std::env::vars_os() {
+        if ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|own| name.to_string_lossy().starts_with(own)) {
+            command.env_remove(name);
+        }
+    }
+    command
 }
 
 fn metadata(root: &Path) -> anyhow::Result<Value> {
