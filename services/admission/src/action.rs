@@ -137,7 +137,7 @@ impl Actions {
         let waiting = self.waiters.expect(&key);
         let draft = Draft::of(step, cause, Some(self.waiters.inbox().to_owned()));
         // Before the save: its end may be heard of before its acknowledgement.
-        self.room.enter(&judged.tenant, &key, judged.terms.deadline);
+        let entered = self.room.enter(&judged.tenant, &key, judged.terms.deadline);
         match self.bus.save(&key, draft, Sequence::NONE).await {
             Ok(saved) => {
                 let record = &saved.entry.state;
@@ -150,7 +150,9 @@ impl Actions {
                     .map(Answer::from)
             }
             Err(fault) => {
-                self.room.leave(&key);
+                if entered {
+                    self.room.leave(&key);
+                }
                 if matches!(fault, BusError::Conflict) {
                     self.lost_race(request, judged, &key, key_hash).await
                 } else {

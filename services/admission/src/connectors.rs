@@ -1,6 +1,6 @@
 //! Connectors come and go: admitted as a whole with a living process, or not at all (AIP 1.0 §9.2).
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use aip_bus::{
     Admitted, BusError, Headers, Inbound, Living,
@@ -16,11 +16,14 @@ use anyhow::Context as _;
 use futures::StreamExt;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 
 use crate::action::unavailable;
 
 /// How long an admitted connector may take to appear in our own catalogue.
 const VISIBLE_WITHIN: Duration = Duration::from_secs(2);
+/// Messages of one kind in work in this process.
+const IN_WORK_MAX: usize = 256;
 
 #[derive(Clone)]
 pub(crate) struct Connectors {
@@ -34,16 +37,22 @@ impl Connectors {
         for report in [Report::Register, Report::Alive] {
             let subject = report_all(report);
             let mut inbound = ctx
-                .bus
+                .front
                 .port()
                 .subscribe(&subject, Some(ctx.name))
                 .await
                 .with_context(|| format!("subscribing {subject}"))?;
             let (connectors, tasks) = (connectors.clone(), ctx.tasks.clone());
+            let room = Arc::new(Semaphore::new(IN_WORK_MAX));
             ctx.tasks.spawn_until_drain(async move {
                 while let Some(message) = inbound.next().await {
+                    // Without room it gets no answer, and is said again.
+                    let Ok(permit) = Arc::clone(&room).try_acquire_owned() else { continue };
                     let connectors = connectors.clone();
-                    tasks.spawn(async move { connectors.on_message(message).await });
+                    tasks.spawn(async move {
+                        connectors.on_message(message).await;
+                        drop(permit);
+                    });
                 }
             });
         }
@@ -52,9 +61,7 @@ impl Connectors {
 
     async fn on_message(&self, message: Inbound) {
         let done = match parse_report(&message.subject) {
-            Some((connector, Report::Register)) => {
-                self.with(&message, |register: Register| self.on_register(connector, register)).await
-            }
+            Some((connector, Report::Register)) => self.register(&message, connector).await,
             Some((connector, Report::Alive)) => {
                 self.with(&message, |alive: Alive| self.on_alive(connector, alive)).await
             }
@@ -72,14 +79,30 @@ impl Connectors {
         F: Future<Output = Result<A, BusError>>,
     {
         let body = serde_json::from_slice(&message.payload).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
-        let answer = on_message(body).await?;
-        let payload = serde_json::to_vec(&answer).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
+        self.send(message, &on_message(body).await?).await
+    }
+
+    async fn send(&self, message: &Inbound, answer: &impl Serialize) -> Result<(), BusError> {
+        let payload = serde_json::to_vec(answer).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
         self.ctx.bus.reply(message, Headers::new(), payload.into()).await
+    }
+
+    /// A registration that cannot be read is rejected like any other: its author must hear of it.
+    async fn register(&self, message: &Inbound, connector: ConnectorName) -> Result<(), BusError> {
+        match serde_json::from_slice::<Register>(&message.payload) {
+            Ok(_) => self.with(message, |register: Register| self.on_register(connector, register)).await,
+            Err(fault) => {
+                tracing::warn!(connector = connector.as_str(), %fault, "a registration cannot be read");
+                let error = ProtocolError::from(ErrorCode::ManifestRejected);
+                let findings = json!({"findings": [{"pointer": "", "rule": "register_message"}]});
+                self.send(message, &Registered::Rejected { error: error.with_details(findings) }).await
+            }
+        }
     }
 
     async fn on_register(&self, connector: ConnectorName, register: Register) -> Result<Registered, BusError> {
         let Register { instance, capabilities } = register;
-        if let Err(error) = self.check(&connector, &capabilities).await {
+        if let Err(error) = self.check(&connector, &instance, &capabilities).await {
             tracing::warn!(connector = connector.as_str(), code = error.code, details = ?error.details, "a connector was rejected");
             return Ok(Registered::Rejected { error });
         }
@@ -112,6 +135,9 @@ impl Connectors {
 
     async fn on_alive(&self, connector: ConnectorName, alive: Alive) -> Result<Noted, BusError> {
         let Alive { instance, digest, leaving } = alive;
+        if !is_instance(&instance) || digest.len() > limits::ID_BYTES_MAX {
+            return Ok(Noted::Register);
+        }
         if leaving {
             self.ctx.bus.leave(&connector, &instance).await?;
             return Ok(Noted::Kept);
@@ -127,8 +153,21 @@ impl Connectors {
     }
 
     /// The whole manifest is valid, or nothing of it is admitted (AIP 1.0 §9.1).
-    async fn check(&self, connector: &ConnectorName, capabilities: &[Capability]) -> Result<(), ProtocolError> {
+    async fn check(
+        &self,
+        connector: &ConnectorName,
+        instance: &str,
+        capabilities: &[Capability],
+    ) -> Result<(), ProtocolError> {
         let mut findings = Vec::new();
+        if !is_instance(instance) {
+            findings.push(json!({"pointer": "/instance", "rule": "instance"}));
+        }
+        let bytes = serde_json::to_vec(capabilities).map_or(usize::MAX, |text| text.len());
+        if capabilities.len() > limits::CAPABILITIES_MAX || bytes > limits::MANIFEST_BYTES_MAX {
+            findings.push(json!({"pointer": "/capabilities", "rule": "manifest_bytes_max"}));
+            return Err(ProtocolError::from(ErrorCode::ManifestRejected).with_details(json!({"findings": findings})));
+        }
         let snapshot = self.catalogue.now();
         for (index, capability) in capabilities.iter().enumerate() {
             let at = |tail: &str| format!("/capabilities/{index}{tail}");
@@ -173,6 +212,12 @@ async fn broken_rules(connector: &ConnectorName, capabilities: Vec<Capability>) 
         }
         Err(_) => vec![json!({"pointer": "/capabilities", "rule": "compiles"})],
     }
+}
+
+/// A process names itself in 1 to 64 of `[A-Za-z0-9_-]`.
+fn is_instance(instance: &str) -> bool {
+    (1..=64).contains(&instance.len())
+        && instance.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
 }
 
 fn digest(capabilities: &[Capability]) -> Result<String, BusError> {

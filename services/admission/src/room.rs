@@ -24,8 +24,9 @@ impl Room {
         work.len() < limits::QUEUED_PER_TENANT_MAX
     }
 
-    pub(crate) fn enter(&self, tenant: &Tenant, key: &RecordKey, deadline: Millis) {
-        self.lock().entry(tenant.clone()).or_default().insert(key.clone(), deadline);
+    /// Counts work. `false`: it was counted already.
+    pub(crate) fn enter(&self, tenant: &Tenant, key: &RecordKey, deadline: Millis) -> bool {
+        self.lock().entry(tenant.clone()).or_default().insert(key.clone(), deadline).is_none()
     }
 
     pub(crate) fn leave(&self, key: &RecordKey) {

@@ -91,7 +91,7 @@ fn add(numbers: &[Value]) -> Option<Number> {
     let exact = numbers.iter().try_fold(0_i64, |sum, number| sum.checked_add(number.as_i64()?));
     match exact {
         Some(sum) => Some(sum.into()),
-        None => Number::from_f64(numbers.iter().filter_map(Value::as_f64).sum()),
+        None => Number::from_f64(numbers.iter().map(|number| number.as_f64().unwrap_or(f64::NAN)).sum()),
     }
 }
 

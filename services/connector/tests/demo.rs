@@ -118,6 +118,7 @@ async fn serve(nats: &Nats, config: Config) -> Tasks {
     let context = Context {
         name: "demo",
         bus: Bus::new(Arc::new(nats.port().await)),
+        front: Bus::new(Arc::new(nats.port().await)),
         peer: settings.peer().unwrap(),
         directory: Arc::new(Directory::new(&settings).unwrap()),
         tasks: Tasks::default(),

@@ -133,7 +133,7 @@ impl Scheduler {
             ConnectorName::new(&record.connector).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
         let payload = serde_json::to_vec(offer).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
         let subject = work(&connector, record.capability_id.as_str());
-        let reply = self.bus.port().request(&subject, Headers::new(), payload.into(), within).await?;
+        let reply = self.front.port().request(&subject, Headers::new(), payload.into(), within).await?;
         serde_json::from_slice(&reply.payload).map_err(|fault| BusError::Undecodable(Box::new(fault)))
     }
 }

@@ -32,6 +32,8 @@ pub struct Config {
 #[derive(Clone)]
 pub(crate) struct Scheduler {
     pub(crate) bus: Bus,
+    /// Where connectors are spoken to.
+    pub(crate) front: Bus,
     pub(crate) catalogue: Catalogue,
     pub(crate) holdings: Holdings,
     pub(crate) tasks: Tasks,
@@ -45,7 +47,8 @@ pub async fn serve(ctx: Context, config: Config) -> anyhow::Result<()> {
     ctx.verify_topology(&[AIP_JOURNAL, AIP_CHUNKS, AIP_TRIGGERS, KV_AIP_LEASES]).await?;
     let catalogue = ctx.catalogue().await?;
     let holdings = Holdings::default();
-    let scheduler = Scheduler { bus: ctx.bus.clone(), catalogue, holdings, tasks: ctx.tasks.clone() };
+    let scheduler =
+        Scheduler { bus: ctx.bus.clone(), front: ctx.front.clone(), catalogue, holdings, tasks: ctx.tasks.clone() };
     scheduler.follow_settlements().await?;
     scheduler.answer_reports(&ctx).await?;
     let reader = scheduler.clone();

@@ -172,6 +172,13 @@ impl Scheduler {
         limit: usize,
     ) -> Result<(Vec<StreamChunk>, Sequence), ProtocolError> {
         let stored = self.bus.chunks(key, Sequence(after.0.saturating_add(1)), limit).await.map_err(unavailable)?;
+        // A page is cut by bytes too: an answer is one message.
+        let mut bytes = 0_usize;
+        let fits = |stored: &StoredChunk| {
+            bytes = bytes.saturating_add(serde_json::to_vec(&stored.chunk).map_or(0, |text| text.len()));
+            bytes <= limits::CHUNK_PAGE_BYTES_MAX
+        };
+        let stored: Vec<StoredChunk> = stored.into_iter().take_while(fits).collect();
         let place = stored.last().map_or(after, |last| last.sequence);
         // A number that two attempts used is the newer one's; a repeat of one attempt is the same chunk.
         let mut chunks: BTreeMap<u64, StoredChunk> = BTreeMap::new();

@@ -13,7 +13,7 @@ use aip_core::{
     action::{ActionRecord, Grant, Phase, Trigger},
 };
 use aip_service::{Context, Driven, drive};
-use aip_types::{ActionId, StreamChunk, limits};
+use aip_types::{ActionId, StreamChunk, document, limits};
 use anyhow::Context as _;
 use futures::StreamExt;
 use serde::de::DeserializeOwned;
@@ -29,7 +29,7 @@ impl Scheduler {
         for report in [Report::Begin, Report::Chunk, Report::Result, Report::Heartbeat] {
             let subject = report_all(report);
             let mut inbound = self
-                .bus
+                .front
                 .port()
                 .subscribe(&subject, Some(ctx.name))
                 .await
@@ -125,7 +125,10 @@ impl Scheduler {
         };
         let Some(loaded) = loaded.filter(|loaded| runs(loaded, &attempt)) else { return Ok(Verdict::Stale) };
         let bytes = data.as_ref().map_or(0, |data| data.to_string().len());
-        if bytes > limits::CHUNK_BYTES_MAX || sequence < loaded.entry.state.chunk_base {
+        let base = loaded.entry.state.chunk_base;
+        let numbers = base..base.saturating_add(limits::CHUNKS_PER_ATTEMPT_MAX);
+        let deep = data.as_ref().is_some_and(|data| document::deeper_than(data, limits::OUTPUT_DEPTH_MAX));
+        if bytes > limits::CHUNK_BYTES_MAX || deep || !numbers.contains(&sequence) {
             return Ok(Verdict::Stale);
         }
         let chunk = StreamChunk { action_id: ActionId::new(attempt.action), sequence, kind, data, part: None };
@@ -137,6 +140,9 @@ impl Scheduler {
     async fn on_outcome(&self, connector: &ConnectorName, report: ResultReport) -> Result<Verdict, BusError> {
         let ResultReport { attempt, outcome } = report;
         let Some((key, known)) = self.attempted(connector, &attempt).await? else { return Ok(Verdict::Stale) };
+        // Judged before anything of it is kept: a stale result leaves nothing behind.
+        let known = if awaits(&known, &attempt) { Some(known) } else { self.bus.load(&key, Source::Leader).await? };
+        let Some(known) = known.filter(|known| awaits(known, &attempt)) else { return Ok(Verdict::Stale) };
         let settled = self.settled(&known.entry.state, outcome).await?;
         let chunks_last = if known.entry.state.is_plain_read() { None } else { self.chunks_last(&key, &known).await? };
         let trigger = Trigger::Settle { grant: Some(grant(&attempt)), settled, chunks_last };
@@ -188,6 +194,9 @@ impl Scheduler {
         connector: &ConnectorName,
         attempt: &Attempt,
     ) -> Result<Option<(RecordKey, Loaded<ActionRecord>)>, BusError> {
+        if attempt.instance.len() > limits::ID_BYTES_MAX || attempt.action.len() > limits::ID_BYTES_MAX {
+            return Ok(None);
+        }
         let Ok(tenant) = Tenant::new(&attempt.tenant) else { return Ok(None) };
         let key = RecordKey::action(tenant, &attempt.action);
         let known = match self.holdings.get(&key) {
@@ -203,6 +212,12 @@ impl Scheduler {
 
 fn grant(attempt: &Attempt) -> Grant {
     Grant { fence: attempt.fence.0, instance: attempt.instance.clone() }
+}
+
+/// Whether a result of this attempt can settle the record.
+fn awaits(loaded: &Loaded<ActionRecord>, attempt: &Attempt) -> bool {
+    let open = matches!(loaded.entry.state.phase, Phase::Running(_) | Phase::OutcomeUnknown(_));
+    open && loaded.entry.state.grant() == Some(&grant(attempt))
 }
 
 fn runs(loaded: &Loaded<ActionRecord>, attempt: &Attempt) -> bool {

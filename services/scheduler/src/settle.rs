@@ -7,7 +7,7 @@ use aip_bus::{
 };
 use aip_core::action::{self, ActionRecord, Settled};
 use aip_service::{Correlation, envelope, transport};
-use aip_types::{ErrorCode, MessageBody, ProtocolError, StreamChunk, limits};
+use aip_types::{ErrorCode, MessageBody, ProtocolError, StreamChunk, document, limits};
 use anyhow::Context as _;
 use futures::StreamExt;
 
@@ -23,6 +23,11 @@ impl Scheduler {
             Outcome::Completed { output } => output,
             Outcome::Failed { error, uncertain } => return Ok(Settled::Failed { error: bounded(error), uncertain }),
         };
+        let bytes = serde_json::to_vec(&output).map_or(usize::MAX, |text| text.len());
+        if bytes > limits::OUTPUT_BYTES_MAX || document::deeper_than(&output, limits::OUTPUT_DEPTH_MAX) {
+            let error = ProtocolError::from(ErrorCode::OutputInvalid).with_finding("", "output_bounds");
+            return Ok(Settled::Failed { error, uncertain: false });
+        }
         let snapshot = self.catalogue.now();
         let schema = snapshot.find(&record.capability_id).and_then(|(offered, _)| offered.output.clone());
         if let Some(fault) = schema.and_then(|schema| schema.check(&output).err()) {
@@ -100,10 +105,9 @@ impl Scheduler {
             if holding.latest().entry.state.phase.is_settled_or_parked() {
                 continue;
             }
-            match self.bus.load::<ActionRecord>(&key, aip_bus::Source::Leader).await {
-                Ok(Some(loaded)) => holding.learn(&loaded),
-                Ok(None) => {}
-                Err(fault) => tracing::debug!(%fault, "reading a settled record"),
+            match Loaded::decode_live(&message) {
+                Ok(loaded) => holding.learn(&loaded),
+                Err(fault) => tracing::warn!(%fault, "a settlement is not understood"),
             }
         }
     }

@@ -1,12 +1,12 @@
 //! The journal: the last entry on a record's subject *is* the record (`design.md` §2).
 
 use aip_core::action::{ActionRecord, Step};
-use aip_types::{Event, Millis, Receipt, limits};
+use aip_types::{Event, Millis, Receipt, Timestamp, limits};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
-    Append, Backoff, Bus, BusError, Expect, Sequence, Source, Stored, nonce,
+    Append, Backoff, Bus, BusError, Expect, Inbound, Sequence, Source, Stored, nonce,
     subjects::{AIP_JOURNAL, RecordKey, RecordKind},
 };
 
@@ -69,6 +69,21 @@ impl<R: Record> Loaded<R> {
     pub fn decode(stored: &Stored) -> Result<Self, BusError> {
         let entry = serde_json::from_slice(&stored.payload).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
         Ok(Self { entry, sequence: stored.sequence, at: stored.at })
+    }
+
+    /// Decodes a live copy. The server makes it once the entry is stored, so it says what a read would.
+    ///
+    /// # Errors
+    /// [`BusError::Undecodable`], also where the server did not say which entry it is.
+    pub fn decode_live(copy: &Inbound) -> Result<Self, BusError> {
+        let header = |name: &str| copy.headers.get(name).map(String::as_str);
+        let sequence = header("Nats-Sequence").and_then(|text| text.parse().ok()).map(Sequence);
+        let at = header("Nats-Time-Stamp").and_then(|text| Timestamp::parse(text).ok());
+        let (Some(sequence), Some(at)) = (sequence, at) else {
+            return Err(BusError::Undecodable("a live copy without its headers".into()));
+        };
+        let entry = serde_json::from_slice(&copy.payload).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
+        Ok(Self { entry, sequence, at: at.millis() })
     }
 }
 

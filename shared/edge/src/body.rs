@@ -3,14 +3,17 @@
 use std::time::Duration;
 
 use aip_service::since_start;
-use aip_types::{ErrorCode, ProtocolError};
+use aip_types::{ErrorCode, ProtocolError, limits};
 use axum::{
     body::{Body, BodyDataStream},
     http::{HeaderMap, header},
 };
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
-use tokio::time::{Instant, timeout_at};
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, timeout_at},
+};
 
 /// Time for a whole body.
 const BODY_WITHIN: Duration = Duration::from_secs(20);
@@ -27,11 +30,18 @@ const DISCARD_WITHIN: Duration = Duration::from_secs(5);
 /// - `aip.envelope.too_large`: it is larger. What came was read on and forgotten, within a bound.
 /// - `aip.envelope.not_json`: it ended early or was framed wrongly.
 /// - `aip.transport.timeout`: it came too slowly.
+/// - `aip.capacity.rate_limited`: this process holds too many bodies already.
 pub async fn read(headers: &HeaderMap, body: Body, bytes_max: usize) -> Result<Bytes, ProtocolError> {
     if declared(headers).is_some_and(|bytes| bytes > bytes_max) {
         discard(headers, body).await;
         return Err(ErrorCode::TooLarge.into());
     }
+    // The word of a header, or the most that may come: what is in memory at once is bounded by bytes, not by requests.
+    let kib = declared(headers).unwrap_or(bytes_max).div_ceil(1_024).max(1);
+    let room = u32::try_from(kib).ok().and_then(|kib| budget().try_acquire_many(kib).ok());
+    let Some(_room) = room else {
+        return Err(ProtocolError::from(ErrorCode::RateLimited).with_retry_after_ms(limits::RETRY_AFTER_MS));
+    };
     let deadline = since_start() + BODY_WITHIN;
     let mut stream = body.into_data_stream();
     let mut whole = BytesMut::with_capacity(declared(headers).unwrap_or_default().min(FIRST_BYTES_MAX));
@@ -70,6 +80,12 @@ async fn forget(mut stream: BodyDataStream, deadline: Instant) {
             None => return,
         }
     }
+}
+
+/// Kibibytes of bodies that are being read in this process.
+fn budget() -> &'static Semaphore {
+    static BUDGET: Semaphore = Semaphore::const_new(limits::BODIES_KIB_MAX);
+    &BUDGET
 }
 
 fn declared(headers: &HeaderMap) -> Option<usize> {

@@ -42,6 +42,9 @@ pub struct Context {
     pub name: &'static str,
     /// The stores.
     pub bus: Bus,
+    /// The connection on which messages from other accounts come: what they send can break it, and nothing else with it
+    /// (`docs/decisions/007-front-connection.md`).
+    pub front: Bus,
     /// Place of the canonical subjects.
     pub peer: Peer,
     /// Who is known.
@@ -62,10 +65,14 @@ impl Context {
             .with_seed(Seed::File(args.nkey_file.clone()))
             .with_inbox_prefix(aip_bus::accounts::inbox_prefix(name));
         connect.within = args.nats_connect_timeout;
-        let port = NatsPort::connect(connect).await.with_context(|| format!("connecting {name} to the bus"))?;
+        let mut front = connect.clone();
+        front.name = format!("{name}-front");
+        let connected = async { tokio::try_join!(NatsPort::connect(connect), NatsPort::connect(front)) };
+        let (port, front) = connected.await.with_context(|| format!("connecting {name} to the bus"))?;
         let context = Self {
             name,
             bus: Bus::new(Arc::new(port)),
+            front: Bus::new(Arc::new(front)),
             peer: settings.peer()?,
             directory: Arc::new(Directory::new(settings)?),
             tasks: Tasks::default(),

@@ -268,7 +268,11 @@ fn read(payload: &[u8]) -> Result<Value, ProtocolError> {
             return Err(ErrorCode::TooLarge.into());
         }
         let document = Value::Object(members);
-        return if deeper_than(&document, limits::DEPTH_MAX) { Err(ErrorCode::TooDeep.into()) } else { Ok(document) };
+        return if document::deeper_than(&document, limits::DEPTH_MAX) {
+            Err(ErrorCode::TooDeep.into())
+        } else {
+            Ok(document)
+        };
     }
     let envelope = members.remove("envelope").unwrap_or_default();
     if payload.len() > limits::ENVELOPE_BYTES_MAX && envelope_bytes(payload) > limits::ENVELOPE_BYTES_MAX {
@@ -296,16 +300,6 @@ fn envelope_bytes(payload: &[u8]) -> usize {
         envelope: &'a RawValue,
     }
     serde_json::from_slice::<Wrapper<'_>>(payload).map_or(usize::MAX, |wrapper| wrapper.envelope.get().len())
-}
-
-/// Whether a value nests deeper than this. The parser has bounded it to one level more.
-fn deeper_than(value: &Value, depth: usize) -> bool {
-    let mut children: Box<dyn Iterator<Item = &Value>> = match value {
-        Value::Array(items) => Box::new(items.iter()),
-        Value::Object(members) => Box::new(members.values()),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return false,
-    };
-    depth.checked_sub(1).is_none_or(|left| children.any(|child| deeper_than(child, left)))
 }
 
 /// What an answer can copy from a document that may be wrong in every other way.

@@ -4,7 +4,7 @@ use std::{future::Future, sync::Arc};
 
 use aip_bus::{
     BusError, Inbound,
-    subjects::{Owner, owner_subjects},
+    subjects::{Owner, is_foreign, owner_subjects},
 };
 use aip_types::{ErrorCategory, ErrorCode, ProtocolError, limits};
 use anyhow::Context as _;
@@ -35,7 +35,8 @@ impl Context {
         };
         let room = Arc::new(Semaphore::new(limits::REQUESTS_IN_FLIGHT_MAX));
         for subject in owner_subjects(&self.peer, &owner.messages()) {
-            let subscribed = self.bus.port().subscribe(&subject, Some(owner.as_str())).await;
+            let bus = if is_foreign(&subject) { &self.front } else { &self.bus };
+            let subscribed = bus.port().subscribe(&subject, Some(owner.as_str())).await;
             let mut inbound = subscribed.with_context(|| format!("subscribing {subject}"))?;
             let (desk, room, on_request) = (desk.clone(), Arc::clone(&room), on_request.clone());
             self.tasks.spawn_until_drain(async move {

@@ -387,3 +387,15 @@ impl Reader<'_> {
         pointer
     }
 }
+/// Whether a value nests deeper than this. It was read by a parser that bounds nesting, so the recursion is bounded too.
+#[must_use]
+pub fn deeper_than(value: &Value, depth: usize) -> bool {
+    let Some(left) = depth.checked_sub(1) else {
+        return value.is_array() || value.is_object();
+    };
+    match value {
+        Value::Array(items) => items.iter().any(|item| deeper_than(item, left)),
+        Value::Object(members) => members.values().any(|member| deeper_than(member, left)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}

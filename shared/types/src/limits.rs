@@ -112,7 +112,7 @@ const _: () = assert!(ALIVE_EVERY_MS * 2 < LIVENESS_TTL_MS);
 pub const ID_BYTES_MAX: usize = 1_024;
 
 /// Requests in work in one process.
-pub const REQUESTS_IN_FLIGHT_MAX: usize = 4_096;
+pub const REQUESTS_IN_FLIGHT_MAX: usize = 1_024;
 
 /// Milliseconds of the longest life of an idempotency key; shorter than a record is kept.
 pub const KEY_TTL_MS_MAX: u64 = 6 * 24 * 60 * 60 * 1_000;
@@ -130,3 +130,18 @@ pub const LANE_PREFETCH_MAX: usize = 128;
 /// Bytes of a connector's error that a record keeps; a larger one loses its details.
 pub const ERROR_BYTES_MAX: usize = 32_768;
 const _: () = assert!(RECORD_INLINE_BYTES_MAX + ERROR_BYTES_MAX < RECORD_STATE_BYTES_MAX);
+
+/// Bytes of the capabilities that one connector may register.
+pub const MANIFEST_BYTES_MAX: usize = 262_144;
+/// Capabilities that one connector may register.
+pub const CAPABILITIES_MAX: usize = 256;
+/// Bytes of the chunks in one answer.
+pub const CHUNK_PAGE_BYTES_MAX: usize = 524_288;
+/// Chunks of one attempt.
+pub const CHUNKS_PER_ATTEMPT_MAX: u64 = 100_000;
+/// Bytes of an output; less than an envelope, which carries it.
+pub const OUTPUT_BYTES_MAX: usize = ENVELOPE_BYTES_MAX - 32_768;
+/// Levels of an output; the envelope around it takes the others.
+pub const OUTPUT_DEPTH_MAX: usize = DEPTH_MAX - 4;
+/// Kibibytes of request bodies that one edge process may hold.
+pub const BODIES_KIB_MAX: usize = 65_536;

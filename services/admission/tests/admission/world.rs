@@ -80,6 +80,7 @@ impl World {
         let context = Context {
             name: "admission",
             bus: Bus::new(Arc::new(faulty.clone())),
+            front: Bus::new(Arc::new(faulty.clone())),
             peer: peer(),
             directory: Arc::new(Directory::new(&Settings::parse(SETTINGS).unwrap()).unwrap()),
             tasks: self.tasks.clone(),

@@ -49,6 +49,7 @@ impl Rig {
         let ctx = Context {
             name: "edge-http",
             bus: Bus::new(Arc::new(nats.port().await)),
+            front: Bus::new(Arc::new(nats.port().await)),
             peer: settings.peer().unwrap(),
             directory: Arc::new(Directory::new(&settings).unwrap()),
             tasks: Tasks::default(),

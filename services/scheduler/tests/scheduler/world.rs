@@ -86,9 +86,11 @@ impl World {
             let faulty = Faulty::new(Arc::new(aip_bus::nats::NatsPort::connect(connect).await.unwrap()));
             drop(sender.send(faulty.clone()));
             gone.await.unwrap();
+            let bus = Bus::new(Arc::new(faulty));
             let context = Context {
                 name: "scheduler",
-                bus: Bus::new(Arc::new(faulty)),
+                bus: bus.clone(),
+                front: bus,
                 peer: Peer::new("td", "svc", "v1").unwrap(),
                 directory: Arc::new(Directory::new(&Settings::parse(SETTINGS).unwrap()).unwrap()),
                 tasks: Tasks::default(),

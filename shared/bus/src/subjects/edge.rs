@@ -82,6 +82,12 @@ pub fn owner_subjects(peer: &Peer, messages: &[MessageType]) -> Vec<String> {
         .collect()
 }
 
+/// Whether what comes on a subject was sent from another account: by a tenant's user or a connector.
+#[must_use]
+pub fn is_foreign(subject: &str) -> bool {
+    subject.starts_with("aipn.") || subject.starts_with("aipr.")
+}
+
 /// Where a request came from. Trust comes from here and from nowhere else (`design.md` §7).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {

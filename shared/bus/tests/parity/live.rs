@@ -17,6 +17,7 @@ pub(crate) async fn what_is_stored_is_republished_afterwards(world: &World) {
     assert_eq!((copy.subject.as_str(), said(&copy)), ("aipl.01.action.acme.a1.queued", "x"));
     assert_eq!(copy.headers["Nats-Sequence"], stored.0.to_string());
     assert_eq!(copy.headers["Nats-Subject"], "aipj.01.action.acme.a1.queued");
+    assert!(copy.headers.contains_key("Nats-Time-Stamp"));
     assert_eq!(text(&world.last("AIP_JOURNAL", "aipj.01.action.acme.a1.*").await.unwrap().payload), "x");
 }
 
