@@ -1,13 +1,18 @@
 //! Bad input, in a table: each row names its binding and the one answer. Nothing is stored for it but an audit line.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use aip_crypto::SigningKey;
 use aip_types::limits;
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
+    net::TcpStream,
+};
 
 use crate::{
-    caller::{Answer, TenantUser, action, body_of, code_of, envelope, read},
+    caller::{Answer, End, TenantUser, action, body_of, code_of, envelope, read},
     harness::{Fleet, Plan},
 };
 
@@ -259,11 +264,10 @@ async fn each_bad_request_has_its_one_answer_and_leaves_nothing() {
     let user = fleet.nats_user().await;
     let before = stored(&fleet).await;
     for Row { name, text, expect, pointer } in form().into_iter().chain(request()) {
-        if let Expect::Http(status, code) | Expect::Both(status, code) = expect {
-            let answer = ask_http(&fleet, &text).await;
-            assert_eq!((answer.status, answer.code().as_str()), (status, code), "{name} over HTTP: {}", answer.text);
-            assert!(pointer.is_none() || pointer_of(&answer.body()) == pointer, "{name} over HTTP: {}", answer.text);
-        }
+        let (Expect::Http(status, code) | Expect::Both(status, code)) = expect;
+        let answer = ask_http(&fleet, &text).await;
+        assert_eq!((answer.status, answer.code().as_str()), (status, code), "{name} over HTTP: {}", answer.text);
+        assert!(pointer.is_none() || pointer_of(&answer.body()) == pointer, "{name} over HTTP: {}", answer.text);
         if let Expect::Both(_, code) = expect {
             let body = ask_nats(&user, &text).await;
             assert_eq!(code_of(&body), code, "{name} over NATS: {body}");
@@ -408,4 +412,114 @@ async fn the_http_binding_says_what_is_wrong_with_a_request() {
             answer.media_type
         );
     }
+}
+
+/// A user of one tenant, on the bare wire: what no client library sends.
+async fn bare(fleet: &Fleet, seed: &Path) -> BufReader<TcpStream> {
+    let seed = std::fs::read_to_string(seed).unwrap();
+    let user = nkeys::KeyPair::from_seed(seed.trim()).unwrap();
+    let address = fleet.variable("NATS_URL").trim_start_matches("nats://").to_owned();
+    let mut stream = BufReader::new(TcpStream::connect(address).await.unwrap());
+    let mut line = String::new();
+    stream.read_line(&mut line).await.unwrap();
+    let info: Value = serde_json::from_str(line.trim_start_matches("INFO ")).unwrap();
+    let signature = URL_SAFE_NO_PAD.encode(user.sign(info["nonce"].as_str().unwrap().as_bytes()).unwrap());
+    let options = json!({ "nkey": user.public_key(), "sig": signature, "headers": true, "verbose": false });
+    stream.write_all(format!("CONNECT {options}\r\nPING\r\n").as_bytes()).await.unwrap();
+    while !line.starts_with("PONG") {
+        line.clear();
+        assert_ne!(stream.read_line(&mut line).await.unwrap(), 0, "the server closed: {line}");
+        assert!(!line.starts_with("-ERR"), "{line}");
+    }
+    stream
+}
+
+/// The client library drops a connection over a malformed header line; it must not be the one that the fleet lives on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_malformed_header_does_not_reach_other_callers() {
+    let mut fleet = Fleet::start(Plan::default()).await;
+    let mut hostile = bare(&fleet, Path::new(fleet.variable("AIP_NATS_CREDS_OTHER"))).await;
+    let user = fleet.nats_user_other().await;
+    let http = fleet.http();
+    for round in 0..20 {
+        for message_type in [aip_types::MessageType::Action, aip_types::MessageType::ActionStatusRequest] {
+            let block = "NATS/1.0\r\nno colon\r\n\r\n";
+            let subject = user.subject(message_type);
+            let frame = format!("HPUB {subject} _INBOX.x {0} {1}\r\n{block}{{}}\r\n", block.len(), block.len() + 2);
+            hostile.write_all(frame.as_bytes()).await.unwrap();
+        }
+        hostile.flush().await.unwrap();
+        let note = action("cap:demo:note:append", Some(&format!("k{round}")), json!({ "text": "x" }));
+        let answer = http.post("/aip/v1/actions", &envelope(json!({ "action": note }))).await.unwrap();
+        assert_eq!(answer.status, 200, "round {round}: {}", answer.text);
+    }
+    for name in ["admission", "scheduler"] {
+        assert!(fleet.process(name).logged().contains("-front"), "{name} has a connection for strangers");
+    }
+}
+
+/// What the server says to one line of the client's.
+async fn said(stream: &mut BufReader<TcpStream>, line: &str) -> String {
+    stream.write_all(format!("{line}\r\nPING\r\n").as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    loop {
+        let mut line = String::new();
+        assert_ne!(stream.read_line(&mut line).await.unwrap(), 0, "the server closed: {answer}");
+        if line.starts_with("PONG") {
+            return answer;
+        }
+        answer.push_str(&line);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_server_refuses_what_a_user_may_not_touch() {
+    let fleet = Fleet::start(Plan { rogue: true, ..Plan::default() }).await;
+    let prefix = fleet.variable("AIP_NATS_SUBJECT").to_owned();
+    let tenant = Path::new(fleet.variable("AIP_NATS_CREDS")).to_path_buf();
+    let connector = fleet.dir().join("keys").join("connector-demo.nk");
+    for (who, seed, line) in [
+        ("a tenant, its own correlation stream", &tenant, format!("PUB {prefix}.stream.corr_mine 0\r\n")),
+        ("a tenant, another's correlation stream", &tenant, "PUB aips.other.corr_theirs 0\r\n".to_owned()),
+        ("a tenant, the journal", &tenant, "PUB aipj.00.action.demo.act_1.queued 0\r\n".to_owned()),
+        ("a tenant, the JetStream API", &tenant, "PUB $JS.API.INFO 0\r\n".to_owned()),
+        ("a tenant, another tenant's subject", &tenant, "PUB aipn.other.aip_core_v1_action 0\r\n".to_owned()),
+        ("a tenant, live copies", &tenant, "SUB aipl.> 1".to_owned()),
+        ("a tenant, another's work", &tenant, "SUB aipw.> 1".to_owned()),
+        ("a connector, another's work", &connector, "SUB aipw.rogue.> 1".to_owned()),
+        ("a connector, another's control", &connector, "SUB aipx.rogue.> 1".to_owned()),
+        ("a connector, another's inbox", &connector, "SUB _INBOX_admission.> 1".to_owned()),
+        ("a connector, every inbox", &connector, "SUB _INBOX.> 1".to_owned()),
+        ("a connector, another's reports", &connector, "PUB aipr.rogue.begin 0\r\n".to_owned()),
+        ("a connector, the journal", &connector, "PUB aipj.00.action.demo.act_1.completed 0\r\n".to_owned()),
+    ] {
+        let answer = said(&mut bare(&fleet, seed).await, &line).await;
+        assert!(answer.to_lowercase().contains("permissions violation"), "{who}: {answer}");
+    }
+}
+
+/// What a handler may do wrong costs its own action, at most: AIP 1.0 §11.7, §13.6.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connector_that_breaks_its_promises_settles_nothing_wrong() {
+    const WITHIN: Duration = Duration::from_secs(90);
+    let fleet = Fleet::start(Plan { rogue: true, ..Plan::default() }).await;
+    let http = fleet.http();
+    let call = async |vice: &str| http.run(&action(&format!("cap:rogue:{vice}"), None, json!({})), WITHIN).await;
+    let End::Result(invalid) = call("invalid-output").await else { panic!("no result") };
+    assert_eq!(
+        (&invalid["status"], &invalid["error"]["code"]),
+        (&json!("failed"), &json!("aip.capability.output_invalid"))
+    );
+    assert_eq!(call("twice").await.completed()["output"], json!({ "answer": "first" }));
+    assert_eq!(call("stale").await.completed()["output"], json!({ "answer": "true" }));
+    assert_eq!(call("silent").await, End::Unknown, "nobody knows what a silent handler did");
+    let die = action("cap:rogue:die", None, json!({}));
+    let path = format!("/aip/v1/actions/{}", die["id"].as_str().unwrap());
+    // Its handler dies with its process, so a repeat of the call would hear that there is none.
+    drop(http.post("/aip/v1/actions", &envelope(json!({ "action": die }))).await);
+    let unknown = || async {
+        let status = http.get_surely(&path, WITHIN).await.body();
+        status["action_status"]["queued_state"] == "outcome_unknown" && status["action_status"]["state"] == "running"
+    };
+    aip_testkit::eventually(WITHIN, unknown).await;
 }
