@@ -146,20 +146,17 @@ impl Fleet {
         eventually(START_WITHIN, admitted).await;
     }
 
-    /// Makes the server drop a client's connection, as it does with one that is silent for too long.
-    pub(crate) async fn kick(&self, connection: &str) {
+    /// Makes the server drop a process's connections, as it does with one that is silent for too long.
+    pub(crate) async fn kick(&self, process: &str) {
         let page = self.monitor("/connz").await;
-        let connections = page["connections"].as_array().unwrap();
-        let one = connections.iter().find(|one| one["name"] == connection).expect("it is connected");
         let subject = format!("$SYS.REQ.SERVER.{}.KICK", page["server_id"].as_str().unwrap());
         let seed = std::fs::read_to_string(self.dir().join("keys").join("operator.nk")).unwrap();
         let operator = async_nats::ConnectOptions::with_nkey(seed.trim().to_owned());
         let operator = operator.connect(self.variable("NATS_URL")).await.unwrap();
-        operator.request(subject, json!({ "cid": one["cid"] }).to_string().into()).await.unwrap();
-        let gone = || async {
-            let page = self.monitor("/connz").await;
-            page["connections"].as_array().unwrap().iter().all(|other| other["cid"] != one["cid"])
-        };
+        for cid in connections(&page, process) {
+            operator.request(subject.clone(), json!({ "cid": cid }).to_string().into()).await.unwrap();
+        }
+        let gone = || async { connections(&self.monitor("/connz").await, process).is_empty() };
         eventually(START_WITHIN, gone).await;
     }
 
@@ -194,6 +191,13 @@ impl Fleet {
         };
         text.lines().map(line).collect()
     }
+}
+
+/// The connections of a process, as the monitor numbers them: each name begins with the process's.
+fn connections(page: &Value, process: &str) -> Vec<u64> {
+    let all = page["connections"].as_array().unwrap().iter();
+    let of = all.filter(|one| one["name"].as_str().is_some_and(|name| name.starts_with(process)));
+    of.map(|one| one["cid"].as_u64().unwrap()).collect()
 }
 
 /// Whether a caller sees a capability in the manifest.
