@@ -45,7 +45,7 @@ impl Waiters {
                 room.leave(&key);
                 let waiters = lock(&waiting).remove(&key).unwrap_or_default();
                 let at = entry.state.updated_at;
-                let settled = Loaded { entry, sequence: Sequence::NONE, at };
+                let settled = Loaded { entry: Arc::new(entry), text: message.payload, sequence: Sequence::NONE, at };
                 for waiter in waiters {
                     // The caller may have stopped waiting: nobody misses it then.
                     drop(waiter.send(settled.clone()));

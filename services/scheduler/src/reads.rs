@@ -82,9 +82,8 @@ impl Scheduler {
                 break;
             }
             step = entry.step;
-            events.extend(
-                entry.events.into_iter().filter(|event| wanted.kinds.is_empty() || wanted.kinds.contains(&event.kind)),
-            );
+            let is_wanted = |event: &&Event| wanted.kinds.is_empty() || wanted.kinds.contains(&event.kind);
+            events.extend(entry.events.iter().filter(is_wanted).cloned());
         }
         let (chunks, chunk) = if wanted.include_chunks {
             self.chunks_after(&key, after.chunk, limit).await?
@@ -159,7 +158,7 @@ impl Scheduler {
     async fn chain(&self, loaded: Loaded<ActionRecord>) -> Result<ReceiptChain, ProtocolError> {
         let chain_id = loaded.entry.state.chain_id();
         let entries = self.bus.history(loaded, limits::HISTORY_LEN_MAX).await.map_err(unavailable)?;
-        let receipts: Vec<Receipt> = entries.into_iter().flat_map(|loaded| loaded.entry.receipts).collect();
+        let receipts: Vec<Receipt> = entries.iter().flat_map(|loaded| &loaded.entry.receipts).cloned().collect();
         let root_hash = Some(aip_crypto::root_hash(receipts.iter().filter_map(|receipt| receipt.hash.as_deref())));
         Ok(ReceiptChain { chain_id, receipts, root_hash })
     }

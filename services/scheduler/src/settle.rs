@@ -45,8 +45,7 @@ impl Scheduler {
         }
         metrics::counter!("aip_actions_settled_total", "event" => event(&saved.entry.state)).increment(1);
         if let Some(inbox) = &saved.entry.notify {
-            let payload = serde_json::to_vec(&saved.entry).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
-            self.bus.port().publish(inbox, None, Headers::new(), payload.into()).await?;
+            self.bus.port().publish(inbox, None, Headers::new(), saved.text.clone()).await?;
         }
         let record = &saved.entry.state;
         if record.correlation_id.is_some() && record.phase.is_terminal() {

@@ -1,5 +1,7 @@
 //! The journal: the last entry on a record's subject *is* the record (`design.md` §2).
 
+use std::sync::Arc;
+
 use aip_core::action::{ActionRecord, Step};
 use aip_types::{Event, Millis, Receipt, Timestamp, limits};
 use bytes::Bytes;
@@ -50,11 +52,13 @@ pub struct Entry<R> {
     pub notify: Option<String>,
 }
 
-/// A record as it was read.
+/// A record as it was read. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Loaded<R> {
     /// The last entry.
-    pub entry: Entry<R>,
+    pub entry: Arc<Entry<R>>,
+    /// The same as it is stored.
+    pub text: Bytes,
     /// Its sequence: what the next save expects.
     pub sequence: Sequence,
     /// The server's time of storing.
@@ -68,7 +72,7 @@ impl<R: Record> Loaded<R> {
     /// [`BusError::Undecodable`].
     pub fn decode(stored: &Stored) -> Result<Self, BusError> {
         let entry = serde_json::from_slice(&stored.payload).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
-        Ok(Self { entry, sequence: stored.sequence, at: stored.at })
+        Ok(Self { entry: Arc::new(entry), text: stored.payload.clone(), sequence: stored.sequence, at: stored.at })
     }
 
     /// Decodes a live copy. The server makes it once the entry is stored, so it says what a read would.
@@ -83,7 +87,7 @@ impl<R: Record> Loaded<R> {
             return Err(BusError::Undecodable("a live copy without its headers".into()));
         };
         let entry = serde_json::from_slice(&copy.payload).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
-        Ok(Self { entry, sequence, at: at.millis() })
+        Ok(Self { entry: Arc::new(entry), text: copy.payload.clone(), sequence, at: at.millis() })
     }
 }
 
@@ -139,19 +143,22 @@ impl Bus {
         let entry =
             Entry { v: 1, step: state.step(), cause, save: nonce(), prev: expected, state, events, receipts, notify };
         let payload = Bytes::from(serde_json::to_vec(&entry).map_err(|fault| BusError::Undecodable(Box::new(fault)))?);
-        let append = Append::new(key.entry(event), payload)
+        let append = Append::new(key.entry(event), payload.clone())
             .expecting(Expect::LastUnder { filter: key.filter(), sequence: expected });
+        let entry = Arc::new(entry);
+        let stored =
+            |sequence| Loaded { at: entry.state_time(), entry: Arc::clone(&entry), text: payload.clone(), sequence };
         let mut backoff = Backoff::new(limits::SAVE_ATTEMPTS_MAX);
         loop {
             let fault = match self.port().append(append.clone()).await {
-                Ok(sequence) => return Ok(Loaded { at: entry.state_time(), entry, sequence }),
+                Ok(sequence) => return Ok(stored(sequence)),
                 Err(fault) => fault,
             };
             match fault {
                 BusError::Busy => {}
                 BusError::Unavailable(_) | BusError::NoResponders | BusError::Conflict => {
                     match self.was_saved(key, &entry.save, expected).await? {
-                        Saved::Yes(sequence) => return Ok(Loaded { at: entry.state_time(), entry, sequence }),
+                        Saved::Yes(sequence) => return Ok(stored(sequence)),
                         Saved::No => {}
                         Saved::Overtaken => return Err(BusError::Conflict),
                     }

@@ -560,6 +560,6 @@ async fn an_error_is_kept_whole_in_the_record() {
     let settled = Settled::Failed { error: error.clone(), uncertain: false };
     let settle = Trigger::Settle { grant: Some(grant(5)), settled, chunks_last: Some(3) };
     world.applied(&key(), &running, settle).await;
-    let state = world.loaded(&key()).await.entry.state;
+    let state = world.loaded(&key()).await.entry.state.clone();
     assert_eq!((state.error, state.chunks_last, state.input), (Some(error), Some(3), None));
 }

@@ -1,7 +1,8 @@
 //! Tracked tasks: every task of a process is counted, and told when to end.
 
-use std::{future::Future, time::Duration};
+use std::{future::Future, panic::AssertUnwindSafe, time::Duration};
 
+use futures::FutureExt as _;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// The tasks of one service.
@@ -15,16 +16,14 @@ impl Tasks {
     /// Starts a task. A panic in it ends that task only; it is logged and counted.
     #[expect(clippy::disallowed_methods, reason = "the one place that starts tasks")]
     pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        let task = self.tracker.track_future(task);
-        let watched = tokio::spawn(task);
-        tokio::spawn(async move {
-            if let Err(fault) = watched.await
-                && fault.is_panic()
-            {
+        // Boxed first: the futures of requests have many kilobytes, and each layer here would copy them.
+        let task = AssertUnwindSafe(Box::pin(task)).catch_unwind().map(|ended| {
+            if ended.is_err() {
                 metrics::counter!("aip_task_panics_total").increment(1);
                 tracing::error!("a task panicked");
             }
         });
+        drop(tokio::spawn(self.tracker.track_future(task)));
     }
 
     /// Starts a task that ends when the service drains.

@@ -160,9 +160,8 @@ impl World {
         let settled = Settled::Completed { output: Held::Inline(json!({"by": id})) };
         let done = self.apply(id, &running, Trigger::Settle { grant: Some(grant), settled, chunks_last: None }).await;
         if told {
-            let payload = serde_json::to_vec(&done.entry).unwrap();
             let inbox = done.entry.notify.clone().unwrap();
-            self.bus.port().publish(&inbox, None, Headers::new(), payload.into()).await.unwrap();
+            self.bus.port().publish(&inbox, None, Headers::new(), done.text.clone()).await.unwrap();
         }
     }
 

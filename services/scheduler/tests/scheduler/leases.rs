@@ -33,7 +33,7 @@ async fn a_lost_attempt_is_repeated_after_one_lease_and_its_result_is_stale() {
     assert_eq!(connector.begin(&second).await, Verdict::Go);
     assert_eq!(connector.complete(&first, json!({"n": 1})).await, Verdict::Stale);
     assert_eq!(connector.complete(&second, json!({"n": 2})).await, Verdict::Go);
-    let record = world.record(&key).await.entry.state;
+    let record = world.record(&key).await.entry.state.clone();
     assert_eq!((record.attempts, record.output), (2, Some(Held::Inline(json!({"n": 2})))));
     assert_eq!(world.steps(&key).await, ["queued", "started", "retry_due", "started", "completed"]);
 }

@@ -24,7 +24,7 @@ async fn an_output_that_violates_its_schema_fails_the_action() {
     let key = world.queue("act_1", SAFE, 60_000).await;
     let attempt = connector.begun().await;
     assert_eq!(connector.complete(&attempt, json!({"n": "x"})).await, Verdict::Go);
-    let record = world.record(&key).await.entry.state;
+    let record = world.record(&key).await.entry.state.clone();
     assert_eq!(record.phase, Phase::Failed {});
     let error = record.error.unwrap();
     assert_eq!(error.error_code(), Some(ErrorCode::OutputInvalid));
@@ -41,7 +41,7 @@ async fn an_uncertain_failure_of_a_mutation_is_parked_with_its_reference() {
     let key = world.queue("act_1", UNSAFE, 60_000).await;
     let attempt = connector.begun().await;
     assert_eq!(connector.end(&attempt, failed(json!({"operation": "op_1"}), true)).await, Verdict::Go);
-    let record = world.record(&key).await.entry.state;
+    let record = world.record(&key).await.entry.state.clone();
     assert!(is_unknown(&record.phase));
     assert_eq!(record.error.unwrap().details, Some(json!({"operation": "op_1"})));
     world.lane_is_empty(SOON).await;
@@ -62,7 +62,7 @@ async fn an_error_at_the_bound_is_kept_and_one_past_it_loses_its_details() {
         let key = world.queue(id, SAFE, 60_000).await;
         let attempt = connector.begun().await;
         assert_eq!(connector.end(&attempt, failed(json!("x".repeat(bytes)), false)).await, Verdict::Go);
-        let error = world.record(&key).await.entry.state.error.unwrap();
+        let error = world.record(&key).await.entry.state.error.clone().unwrap();
         assert_eq!(error.details.is_some(), bytes == room);
         assert_eq!(error.error_code(), Some(ErrorCode::ConnectorFailed));
     }
