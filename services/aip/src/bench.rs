@@ -7,8 +7,8 @@
 mod bare;
 mod fleet;
 mod load;
-mod memory;
 mod names;
+mod processes;
 mod report;
 mod responder;
 mod target;
@@ -22,7 +22,7 @@ use self::{
     bare::Bare,
     fleet::{Kind, OverHttp, OverNats},
     load::{Load, Measured},
-    memory::Memory,
+    processes::{Cpu, Processes},
     report::{Report, Row},
     target::Target,
 };
@@ -55,6 +55,9 @@ pub(crate) struct BenchArgs {
     /// Processes whose resident memory is added up [default: DIR/pids, else those with DIR on their command line].
     #[arg(long, value_delimiter = ',')]
     pids: Vec<u32>,
+    /// Leaves out the rows and writes of the other kind.
+    #[arg(long)]
+    only: Option<Kind>,
     /// Leaves out the rows over HTTP.
     #[arg(long)]
     no_http: bool,
@@ -88,7 +91,7 @@ pub(crate) async fn bench(args: &BenchArgs, output: Output) -> Result<(), Failur
 /// Everything that is measured.
 struct Bench {
     target: Target,
-    memory: Memory,
+    processes: Processes,
     bare: Option<Arc<Bare>>,
     over_nats: OverNats,
     over_http: Option<OverHttp>,
@@ -104,7 +107,6 @@ enum Path {
 
 impl Bench {
     async fn open(args: &BenchArgs, target: Target) -> Result<Self, Failure> {
-        let memory = Memory::find(&args.dir, &args.pids);
         let over_nats = OverNats::open(&target).await?;
         let over_http = (!args.no_http).then(|| OverHttp::open(&target)).transpose()?;
         let bare = match args.no_ceilings {
@@ -114,63 +116,60 @@ impl Bench {
                 Some(Arc::new(Box::pin(Bare::open(&target, replicas)).await.context("preparing the ceilings")?))
             }
         };
-        Ok(Self { target, memory, bare, over_nats, over_http })
+        let processes = Processes::find(&args.dir, &args.pids);
+        Ok(Self { target, processes, bare, over_nats, over_http })
     }
 
     async fn measure(&self, args: &BenchArgs, output: Output) -> Result<Report, Failure> {
         let mut report = Report::new(&self.target);
-        report.idle(self.memory.now());
+        report.idle(self.processes.now());
         if args.count > 0 {
             output.line(format!("counting the writes of {} actions of each kind …", args.count));
             let census = writes::Census::open(&self.target).await?;
-            for kind in Kind::ALL {
+            for kind in args.kinds() {
                 report.writes(census.count(&self.over_nats, kind, args.count).await?);
             }
         }
         for &in_flight in &args.in_flight {
             let load = Load::new(in_flight, Duration::from_secs(args.seconds));
             output.line(format!("measuring at {in_flight} in flight …"));
-            self.rows(load, &mut report).await?;
+            self.rows(load, args, &mut report).await?;
         }
         Ok(report)
     }
 
-    async fn rows(&self, load: Load, report: &mut Report) -> Result<(), Failure> {
+    async fn rows(&self, load: Load, args: &BenchArgs, report: &mut Report) -> Result<(), Failure> {
         if let Some(bare) = &self.bare {
             let one = Arc::clone(bare);
-            let core = load
-                .run(move |_| {
-                    let bare = Arc::clone(&one);
-                    async move { bare.ask_core().await }
-                })
-                .await?;
-            report.row(Row::ceiling("core request/reply", load, core));
+            let core = load.run(move |_| ask_core(Arc::clone(&one)));
+            report.row(Row::new("core request/reply", load, self.using(core).await?));
             let one = Arc::clone(bare);
-            let append = load
-                .run(move |n| {
-                    let bare = Arc::clone(&one);
-                    async move { bare.ask_append(n).await }
-                })
-                .await?;
-            report.row(Row::ceiling("append + reply", load, append));
+            let append = load.run(move |n| ask_append(Arc::clone(&one), n));
+            report.row(Row::new("append + reply", load, self.using(append).await?));
         }
-        for kind in Kind::ALL {
-            let ceiling = match self.bare {
-                Some(_) => Some(self.path(Path::Bare, kind, load).await?),
-                None => None,
-            };
-            if let Some(measured) = &ceiling {
-                report.row(Row::ceiling(kind.loop_name(), load, measured.clone()));
+        for kind in args.kinds() {
+            let mut ceiling = None;
+            if self.bare.is_some() {
+                let bare = self.using(self.path(Path::Bare, kind, load)).await?;
+                ceiling = Some(bare.0.clone());
+                report.row(Row::new(kind.loop_name(), load, bare));
             }
-            let (over_nats, memory) = self.memory.highest_during(self.path(Path::Nats, kind, load)).await;
+            let name = kind.name();
+            let (over_nats, memory) =
+                self.processes.highest_during(self.using(self.path(Path::Nats, kind, load))).await;
             report.load(load, memory);
-            report.row(Row::of_fleet("NATS", kind, load, over_nats?, ceiling.as_ref()));
+            report.row(Row::new(format!("{name}, NATS"), load, over_nats?).beside(ceiling.as_ref()));
             if self.over_http.is_some() {
-                let over_http = self.path(Path::Http, kind, load).await?;
-                report.row(Row::of_fleet("HTTP", kind, load, over_http, ceiling.as_ref()));
+                let over_http = self.using(self.path(Path::Http, kind, load)).await?;
+                report.row(Row::new(format!("{name}, HTTP"), load, over_http).beside(ceiling.as_ref()));
             }
         }
         Ok(())
+    }
+
+    async fn using(&self, row: impl Future<Output = Result<Measured, Failure>>) -> Result<(Measured, Cpu), Failure> {
+        let (measured, cpu) = self.processes.cpu_of(row).await;
+        Ok((measured?, cpu))
     }
 
     async fn path(&self, path: Path, kind: Kind, load: Load) -> Result<Measured, Failure> {
@@ -201,4 +200,19 @@ impl Bench {
             }
         }
     }
+}
+
+impl BenchArgs {
+    fn kinds(&self) -> impl Iterator<Item = Kind> {
+        let only = self.only;
+        Kind::ALL.into_iter().filter(move |kind| only.is_none_or(|only| only == *kind))
+    }
+}
+
+async fn ask_core(bare: Arc<Bare>) -> anyhow::Result<()> {
+    bare.ask_core().await
+}
+
+async fn ask_append(bare: Arc<Bare>, number: u64) -> anyhow::Result<()> {
+    bare.ask_append(number).await
 }

@@ -20,7 +20,7 @@ const HOLE: &str = "@@";
 const COMPLETED: &[u8] = b"\"status\":\"completed\"";
 
 /// What is called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Kind {
     /// `cap:demo:echo`
     Read,

@@ -29,6 +29,8 @@ pub(super) struct Measured {
     pub(super) p50: Duration,
     pub(super) p99: Duration,
     pub(super) answers: usize,
+    /// Calls in all, warm-up included.
+    pub(super) calls: u64,
 }
 
 /// Numbers are never used twice in a process: keys and ids are made of them.
@@ -58,6 +60,7 @@ impl Load {
         let ends = begins + self.lasts;
         let tasks = Tasks::default();
         let took = Arc::new(Mutex::new(Ok(Vec::new())));
+        let first = NEXT.load(Ordering::Relaxed);
         for _ in 0..self.in_flight {
             let (call, took) = (call.clone(), Arc::clone(&took));
             tasks.spawn(async move {
@@ -72,7 +75,8 @@ impl Load {
         }
         tasks.drain(self.lasts * 2 + Duration::from_secs(60)).await;
         let all = std::mem::replace(&mut *took.lock().unwrap_or_else(PoisonError::into_inner), Ok(Vec::new()));
-        Ok(summary(all?, self.lasts)?)
+        let calls = NEXT.load(Ordering::Relaxed).saturating_sub(first);
+        Ok(Measured { calls, ..summary(all?, self.lasts)? })
     }
 }
 
@@ -102,7 +106,7 @@ fn summary(mut took: Vec<Duration>, lasts: Duration) -> anyhow::Result<Measured>
     let answers = took.len();
     #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
     let rate = answers as f64 / lasts.as_secs_f64();
-    Ok(Measured { rate, p50, p99, answers })
+    Ok(Measured { rate, p50, p99, answers, calls: 0 })
 }
 
 #[cfg(test)]

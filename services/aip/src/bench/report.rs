@@ -5,9 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{
-    fleet::Kind,
     load::{Load, Measured},
-    memory::Resident,
+    processes::{Cpu, Resident},
     target::Target,
     writes::Writes,
 };
@@ -17,24 +16,34 @@ pub(super) struct Row {
     name: String,
     in_flight: u16,
     measured: Measured,
+    cpu: Cpu,
     /// Share of the ceiling's rate, and multiple of its median.
     beside: Option<(f64, f64)>,
 }
 
 impl Row {
-    pub(super) fn ceiling(name: &str, load: Load, measured: Measured) -> Self {
-        Self { name: name.to_owned(), in_flight: load.in_flight(), measured, beside: None }
+    pub(super) fn new(name: impl Into<String>, load: Load, (measured, cpu): (Measured, Cpu)) -> Self {
+        Self { name: name.into(), in_flight: load.in_flight(), measured, cpu, beside: None }
     }
 
-    pub(super) fn of_fleet(edge: &str, kind: Kind, load: Load, measured: Measured, ceiling: Option<&Measured>) -> Self {
-        let beside = ceiling.map(|ceiling| {
+    /// The same, compared with its ceiling.
+    pub(super) fn beside(mut self, ceiling: Option<&Measured>) -> Self {
+        self.beside = ceiling.map(|ceiling| {
             let median = ceiling.p50.as_secs_f64().max(f64::MIN_POSITIVE);
-            (measured.rate / ceiling.rate.max(f64::MIN_POSITIVE), measured.p50.as_secs_f64() / median)
+            (self.measured.rate / ceiling.rate.max(f64::MIN_POSITIVE), self.measured.p50.as_secs_f64() / median)
         });
-        Self { name: format!("{}, {edge}", kind.name()), in_flight: load.in_flight(), measured, beside }
+        self
+    }
+
+    /// Microseconds of processors for one call: server, fleet, bench.
+    fn cpu_us(&self) -> [u64; 3] {
+        let Cpu { services_ms, server_ms, bench_ms } = self.cpu;
+        let each = |ms: u64| ms.saturating_mul(1_000).checked_div(self.measured.calls).unwrap_or_default();
+        [each(server_ms), each(services_ms), each(bench_ms)]
     }
 
     fn document(&self) -> Value {
+        let [server, fleet, bench] = self.cpu_us();
         json!({
             "row": self.name,
             "in_flight": self.in_flight,
@@ -42,17 +51,20 @@ impl Row {
             "p50_ms": millis(self.measured.p50),
             "p99_ms": millis(self.measured.p99),
             "answers": self.measured.answers,
+            "cpu_us": { "nats_server": server, "fleet": fleet, "bench": bench },
             "rate_of_ceiling": self.beside.map(|(rate, _)| rounded(rate)),
             "p50_of_ceiling": self.beside.map(|(_, p50)| rounded(p50)),
         })
     }
 
     fn line(&self) -> String {
-        let Self { name, in_flight, measured, beside } = self;
+        let Self { name, in_flight, measured, beside, cpu: _ } = self;
+        let [server, fleet, bench] = self.cpu_us();
         let Measured { rate, p50, p99, .. } = measured;
         let (p50, p99) = (millis(*p50), millis(*p99));
         let beside = beside.map_or_else(String::new, |(rate, p50)| format!("{rate:>8.2} {p50:>7.2}"));
-        format!("{name:<24} {in_flight:>9} {rate:>11.0} {p50:>9.2} {p99:>9.2} {beside}").trim_end().to_owned()
+        let cpu = format!("{server:>6} {fleet:>6} {bench:>6}");
+        format!("{name:<24} {in_flight:>9} {rate:>11.0} {p50:>9.2} {p99:>9.2} {cpu} {beside}").trim_end().to_owned()
     }
 }
 
@@ -110,6 +122,7 @@ impl Report {
             "", "in flight", "per second", "p50 ms", "p99 ms", "of loop", "x p50"
         )];
         lines.extend(self.rows.iter().map(Row::line));
+        lines.push("server, fleet, bench: microseconds of processor for one call".to_owned());
         for writes in &self.writes {
             lines.push(String::new());
             lines.push(format!(

@@ -1,4 +1,4 @@
-//! Resident memory of the fleet's processes, nats-server apart (`/proc/<pid>/status`).
+//! What the processes of the fleet use: resident memory (`/proc/<pid>/status`) and processor time (`/proc/<pid>/stat`).
 
 use std::{fs, path::Path, time::Duration};
 
@@ -7,10 +7,33 @@ use tokio::time::sleep;
 
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
+/// Ticks of `/proc/<pid>/stat` in a second: the kernel's USER_HZ, 100 on every Linux that we run on.
+const TICKS_MS: u64 = 10;
+
 /// The processes that are looked at.
-pub(super) struct Memory {
+pub(super) struct Processes {
     services: Vec<u32>,
     server: Vec<u32>,
+    /// This one and its responder.
+    bench: Vec<u32>,
+}
+
+/// Processor time, in milliseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Cpu {
+    pub(super) services_ms: u64,
+    pub(super) server_ms: u64,
+    pub(super) bench_ms: u64,
+}
+
+impl Cpu {
+    fn since(self, before: Self) -> Self {
+        Self {
+            services_ms: self.services_ms.saturating_sub(before.services_ms),
+            server_ms: self.server_ms.saturating_sub(before.server_ms),
+            bench_ms: self.bench_ms.saturating_sub(before.bench_ms),
+        }
+    }
 }
 
 /// What they had at one time.
@@ -35,7 +58,7 @@ impl Resident {
     }
 }
 
-impl Memory {
+impl Processes {
     /// The processes that were named, else those of DIR/pids, else those with the folder on their command line.
     pub(super) fn find(dir: &Path, named: &[u32]) -> Self {
         let listed = fs::read_to_string(dir.join("pids")).unwrap_or_default();
@@ -44,6 +67,8 @@ impl Memory {
         let seen = processes().into_iter().filter(|process| process.pid != std::process::id());
         let (server, others): (Vec<_>, Vec<_>) =
             seen.filter(|process| process.is_about(&folder) || process.is_about(dir)).partition(Process::is_server);
+        let responders = others.iter().filter(|process| process.is_responder()).map(|process| process.pid);
+        let bench = responders.chain([std::process::id()]).collect();
         let pids = |all: Vec<Process>| all.into_iter().map(|process| process.pid).collect::<Vec<_>>();
         let services = match (named, listed.as_slice()) {
             ([], []) => pids(others.into_iter().filter(Process::is_service).collect()),
@@ -52,7 +77,19 @@ impl Memory {
         };
         let server = pids(server);
         let services = services.into_iter().filter(|pid| !server.contains(pid)).collect();
-        Self { services, server }
+        Self { services, server, bench }
+    }
+
+    /// Runs something and tells what it took of the processors.
+    pub(super) async fn cpu_of<T>(&self, work: impl Future<Output = T>) -> (T, Cpu) {
+        let before = self.cpu();
+        let done = work.await;
+        (done, self.cpu().since(before))
+    }
+
+    fn cpu(&self) -> Cpu {
+        let sum = |pids: &[u32]| pids.iter().filter_map(|&pid| cpu_ms(pid)).sum();
+        Cpu { services_ms: sum(&self.services), server_ms: sum(&self.server), bench_ms: sum(&self.bench) }
     }
 
     pub(super) fn now(&self) -> Option<Resident> {
@@ -87,12 +124,17 @@ struct Process {
 
 impl Process {
     fn is_about(&self, folder: &Path) -> bool {
-        let folder: &str = &folder.to_string_lossy();
-        self.arguments.iter().any(|argument| argument.contains(folder))
+        let folder = folder.to_string_lossy();
+        let inside = format!("{folder}/");
+        self.arguments.iter().any(|argument| *argument == folder || argument.contains(&inside))
     }
 
     fn is_server(&self) -> bool {
         self.arguments.first().is_some_and(|program| program.contains("nats-server"))
+    }
+
+    fn is_responder(&self) -> bool {
+        self.arguments.iter().any(|argument| argument == "--responder")
     }
 
     fn is_service(&self) -> bool {
@@ -117,14 +159,27 @@ fn resident_kib(pid: u32) -> Option<u64> {
     line.split_whitespace().next()?.parse().ok()
 }
 
+/// User and system time: the 12th and 13th word after the name, which stands in brackets and may hold blanks.
+fn cpu_ms(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, rest) = stat.rsplit_once(')')?;
+    let ticks = rest.split_whitespace().skip(11).take(2).filter_map(|word| word.parse::<u64>().ok()).sum::<u64>();
+    Some(ticks.saturating_mul(TICKS_MS))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_memory_of_a_named_process_is_read() {
-        let memory = Memory { services: vec![std::process::id()], server: Vec::new() };
-        assert!(memory.now().unwrap().services_kib > 100);
-        assert!(Memory { services: Vec::new(), server: Vec::new() }.now().is_none());
+        let of = |services| Processes { services, server: Vec::new(), bench: vec![std::process::id()] };
+        assert!(of(vec![std::process::id()]).now().unwrap().services_kib > 100);
+        assert!(of(Vec::new()).now().is_none());
+    }
+
+    #[test]
+    fn processor_time_of_this_process_is_read() {
+        assert!(cpu_ms(std::process::id()).is_some() && cpu_ms(u32::MAX).is_none());
     }
 }
