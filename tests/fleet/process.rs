@@ -17,6 +17,7 @@ use crate::caller::Http;
 
 /// A debug build on a busy machine.
 const READY_WITHIN: Duration = Duration::from_secs(30);
+const STOP_WITHIN: Duration = Duration::from_secs(10);
 const LOG_TAIL_LINES: usize = 40;
 
 /// What to run, and under which name.
@@ -102,9 +103,20 @@ impl Process {
         self.input = None;
     }
 
-    /// SIGSTOP: it holds what it has and says nothing.
+    /// SIGSTOP: it holds what it has and says nothing. Returns when every thread has stopped: on a busy machine the one that takes
+    /// the signal may be the last to run.
     pub(crate) async fn stop(&self) {
         self.signal("-STOP").await;
+        let tasks = format!("/proc/{}/task", self.child.as_ref().and_then(Child::id).expect("it runs"));
+        let stopped = || async {
+            let mut threads = std::fs::read_dir(&tasks).expect("it runs").filter_map(Result::ok);
+            threads.all(|thread| {
+                let stat = std::fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+                // The state follows the name, which stands in parentheses.
+                stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('T'))
+            })
+        };
+        eventually(STOP_WITHIN, stopped).await;
     }
 
     /// SIGCONT: it goes on as if nothing had happened.
