@@ -151,7 +151,7 @@ pub(crate) const SUBSCRIBE: &[Row] = &[
     ("aip.v1.example_org.aip.1_0.>", NOBODY),
     ("aip.v1.example_org.aip.1_0.*", NOBODY),
     ("aip.v1.example_org.aip.1_0.aip_core_v1_action", ADMISSION),
-    ("aip.v1.example_org.aip.1_0.aip_core_v1_cancel", ADMISSION),
+    ("aip.v1.example_org.aip.1_0.aip_core_v1_cancel", NOBODY),
     ("aip.v1.example_org.aip.1_0.aip_discovery_v1_manifest_request", ADMISSION),
     ("aip.v1.example_org.aip.1_0.aip_lifecycle_v1_action_status_request", SCHEDULER),
     ("aip.v1.example_org.aip.1_0.aip_audit_v1_receipt_query_request", SCHEDULER),
