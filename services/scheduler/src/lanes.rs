@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use aip_bus::{
     BusError, Messages, Received,
-    subjects::{AIP_JOURNAL, AIP_TRIGGERS, DueSubject, Lane, LaneKind, lanes},
+    subjects::{AIP_TRIGGERS, DueSubject, Lane, LaneKind, lane},
     work::{Control, Fence, StopReason},
 };
 use aip_core::action::{ActionRecord, Trigger};
@@ -23,23 +23,19 @@ impl Scheduler {
     /// Pulls every lane, each message in a task of its own, at most `in_flight_max` at once.
     pub(crate) async fn pull_lanes(&self, in_flight_max: usize) -> anyhow::Result<()> {
         let room = Arc::new(Semaphore::new(in_flight_max));
-        for lane in lanes(LaneKind::Queued) {
-            let (scheduler, room, messages) =
-                (self.clone(), Arc::clone(&room), self.pull(&lane, limits::LANE_PREFETCH_MAX).await?);
-            self.tasks.spawn_until_drain(async move { scheduler.take_queued(lane, messages, room).await });
-        }
-        for lane in lanes(LaneKind::DueAction) {
-            let (scheduler, messages) = (self.clone(), self.pull(&lane, limits::DUE_IN_FLIGHT_MAX).await?);
-            self.tasks.spawn_until_drain(async move { scheduler.take_due(messages).await });
-        }
+        let (scheduler, queued) = (self.clone(), lane(LaneKind::Queued));
+        let messages = self.pull(queued, limits::LANE_PREFETCH_MAX).await?;
+        self.tasks.spawn_until_drain(async move { scheduler.take_queued(queued, messages, room).await });
+        let (scheduler, due) = (self.clone(), lane(LaneKind::DueAction));
+        let messages = self.pull(due, limits::DUE_IN_FLIGHT_MAX).await?;
+        self.tasks.spawn_until_drain(async move { scheduler.take_due(messages).await });
         Ok(())
     }
 
-    async fn pull(&self, lane: &Lane, in_flight: usize) -> anyhow::Result<Messages<Received>> {
-        let stream = lane.kind.stream();
+    async fn pull(&self, lane: Lane, in_flight: usize) -> anyhow::Result<Messages<Received>> {
         self.bus
             .port()
-            .pull(stream, &lane.consumer, in_flight)
+            .pull(lane.stream, lane.consumer, in_flight)
             .await
             .with_context(|| format!("pulling {}", lane.consumer))
     }
@@ -47,9 +43,9 @@ impl Scheduler {
     async fn take_queued(&self, lane: Lane, mut messages: Messages<Received>, room: Arc<Semaphore>) {
         while let Some(received) = messages.next().await {
             let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
-            let (scheduler, consumer) = (self.clone(), lane.consumer.clone());
+            let scheduler = self.clone();
             self.tasks.spawn(async move {
-                if let Err(fault) = scheduler.hold(&received, AIP_JOURNAL, &consumer).await {
+                if let Err(fault) = scheduler.hold(&received, lane.stream, lane.consumer).await {
                     tracing::warn!(%fault, subject = received.stored.subject, "a queued action waits for its redelivery");
                     metrics::counter!("aip_lane_faults_total").increment(1);
                     if let Err(fault) = received.handle.nak(AGAIN).await {

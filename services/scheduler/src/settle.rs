@@ -1,5 +1,7 @@
 //! The end of an attempt: the output is checked, the terminal entry stored, and everybody told.
 
+use std::time::Duration;
+
 use aip_bus::{
     BusError, Headers, Inbound, Loaded, Messages,
     subjects::{EntrySubject, RecordKey, RecordKind, Token, correlation, live_events},
@@ -13,6 +15,8 @@ use futures::StreamExt;
 
 use crate::{Scheduler, attempt::tenant};
 
+/// How long the news of a settlement waits for the word of this process itself.
+const OWN_SETTLEMENT: Duration = Duration::from_millis(20);
 /// Events after which a lane message is not needed any more.
 const SETTLED: [&str; 5] = ["completed", "failed", "expired", "dead_lettered", "outcome_unknown"];
 
@@ -104,10 +108,17 @@ impl Scheduler {
             if holding.latest().entry.state.phase.is_settled_or_parked() {
                 continue;
             }
-            match Loaded::decode_live(&message) {
-                Ok(loaded) => holding.learn(&loaded),
-                Err(fault) => tracing::warn!(%fault, "a settlement is not understood"),
-            }
+            // The live copy of what this process settles itself tends to overtake the acknowledgement.
+            self.tasks.spawn(async move {
+                tokio::time::sleep(OWN_SETTLEMENT).await;
+                if holding.latest().entry.state.phase.is_settled_or_parked() {
+                    return;
+                }
+                match Loaded::decode_live(&message) {
+                    Ok(loaded) => holding.learn(&loaded),
+                    Err(fault) => tracing::warn!(%fault, "a settlement is not understood"),
+                }
+            });
         }
     }
 }

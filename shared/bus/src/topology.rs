@@ -215,12 +215,12 @@ impl Topology {
     /// Every lane.
     #[must_use]
     pub fn lanes(&self) -> Vec<LaneSpec> {
-        let lanes = subjects::lane_groups().into_iter();
+        let lanes = subjects::lanes().into_iter();
         lanes
             .map(|lane| LaneSpec {
                 stream: lane.stream.to_owned(),
-                name: lane.consumer,
-                filters: lane.filters,
+                name: lane.consumer.to_owned(),
+                filters: vec![lane.filter.to_owned()],
                 ack_wait: Duration::from_millis(ACK_WAIT_MS),
                 ack_pending_max: ACK_PENDING_MAX,
             })

@@ -307,8 +307,8 @@ async fn every_operation_of_a_service_is_allowed_to_its_user() {
         key.entry("queued").replacen("aipj", "aipl", 1)
     );
 
-    let lane = &subjects::lanes(subjects::LaneKind::Queued)[usize::from(tenant.vp().number() / 16)];
-    let mut queued = scheduler.pull(lane.stream, &lane.consumer, 16).await.unwrap();
+    let lane = subjects::lane(subjects::LaneKind::Queued);
+    let mut queued = scheduler.pull(lane.stream, lane.consumer, 16).await.unwrap();
     let received = timeout(WITHIN, queued.next()).await.unwrap().unwrap();
     received.handle.progress().await.unwrap();
     received.handle.nak(Duration::from_millis(1)).await.unwrap();
@@ -323,7 +323,7 @@ async fn every_operation_of_a_service_is_allowed_to_its_user() {
         read(&scheduler, stream, &subject).await;
     }
     write(&scheduler, &key.timer("deadline", "n1")).await;
-    write(&scheduler, &subjects::quarantine(lane.stream, &lane.consumer)).await;
+    write(&scheduler, &subjects::quarantine(lane.stream, lane.consumer)).await;
     again.handle.ack().await.unwrap();
     scheduler.flush().await.unwrap();
 

@@ -42,13 +42,13 @@ async fn leader(port: &NatsPort, info: &str) -> Option<usize> {
 async fn no_work_is_lost_when_leaders_are_killed() {
     let mut cluster = Cluster::start().await.bootstrapped().await;
     let port = NatsPort::connect(cluster.connect()).await.unwrap();
-    let mut lane = port.pull("AIP_JOURNAL", "queued_g0", 16).await.unwrap();
+    let mut lane = port.pull("AIP_JOURNAL", "queued", 16).await.unwrap();
     let mut watch = port.watch("KV_AIP_REGISTRY", "$KV.AIP_REGISTRY.>").await.unwrap();
     assert_eq!(timeout(SOON, watch.next()).await.unwrap(), Some(Watched::Caught));
 
     let (mut stored, mut seen) = (BTreeMap::new(), BTreeSet::new());
     for (round, info) in
-        ["$JS.API.STREAM.INFO.AIP_JOURNAL", "$JS.API.CONSUMER.INFO.AIP_JOURNAL.queued_g0"].into_iter().enumerate()
+        ["$JS.API.STREAM.INFO.AIP_JOURNAL", "$JS.API.CONSUMER.INFO.AIP_JOURNAL.queued"].into_iter().enumerate()
     {
         let mut node = None;
         while node.is_none() {

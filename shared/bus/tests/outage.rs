@@ -49,7 +49,7 @@ async fn until_caught(watch: &mut Messages<Watched>) -> Vec<(String, bool)> {
 async fn a_lane_goes_on_after_the_server_was_killed() {
     let mut nats = Nats::start().await.bootstrapped().await;
     let port = nats.port().await;
-    let mut lane = port.pull("AIP_JOURNAL", "queued_g0", 8).await.unwrap();
+    let mut lane = port.pull("AIP_JOURNAL", "queued", 8).await.unwrap();
     queue(&port, "before").await;
     next(&mut lane).await.handle.ack().await.unwrap();
     port.flush().await.unwrap();
@@ -77,7 +77,7 @@ async fn a_lane_goes_on_after_the_server_was_killed() {
 async fn a_lane_survives_an_outage_in_which_nobody_polls_it() {
     let mut nats = Nats::start().await.bootstrapped().await;
     let port = nats.port().await;
-    let mut lane = port.pull("AIP_JOURNAL", "queued_g0", 4).await.unwrap();
+    let mut lane = port.pull("AIP_JOURNAL", "queued", 4).await.unwrap();
     let mut stored = BTreeSet::new();
     for n in 0..10 {
         stored.insert(queue(&port, &format!("a{n}")).await);
@@ -101,11 +101,11 @@ async fn a_dropped_lane_gives_back_what_it_had_not_handed_out() {
     for n in 0..5 {
         queue(&port, &format!("a{n}")).await;
     }
-    let mut lane = port.pull("AIP_JOURNAL", "queued_g0", 5).await.unwrap();
+    let mut lane = port.pull("AIP_JOURNAL", "queued", 5).await.unwrap();
     next(&mut lane).await.handle.ack().await.unwrap();
     port.flush().await.unwrap(); // by now the other four have arrived
     drop(lane);
-    let mut lane = port.pull("AIP_JOURNAL", "queued_g0", 5).await.unwrap();
+    let mut lane = port.pull("AIP_JOURNAL", "queued", 5).await.unwrap();
     let before = Instant::now();
     for _ in 0..4 {
         assert_eq!(next(&mut lane).await.deliveries, 2);
@@ -117,10 +117,10 @@ async fn a_dropped_lane_gives_back_what_it_had_not_handed_out() {
 async fn a_lane_goes_on_when_its_consumer_was_made_anew() {
     let nats = Nats::start().await.bootstrapped().await;
     let port = nats.port().await;
-    let mut lane = port.pull("AIP_JOURNAL", "queued_g0", 8).await.unwrap();
+    let mut lane = port.pull("AIP_JOURNAL", "queued", 8).await.unwrap();
     queue(&port, "a1").await;
     next(&mut lane).await.handle.ack().await.unwrap();
-    let delete = "$JS.API.CONSUMER.DELETE.AIP_JOURNAL.queued_g0";
+    let delete = "$JS.API.CONSUMER.DELETE.AIP_JOURNAL.queued";
     port.request(delete, Headers::new(), Bytes::new(), SOON).await.unwrap();
     assert!(timeout(Duration::from_millis(300), lane.next()).await.is_err());
     aip_bus::topology::Topology::default().bootstrap(&nats.connect()).await.unwrap();
@@ -152,7 +152,7 @@ async fn a_call_ends_in_time_while_the_server_is_away() {
 async fn a_paused_server_costs_a_lane_nothing() {
     let nats = Nats::start().await.bootstrapped().await;
     let port = nats.port().await;
-    let mut lane = port.pull("AIP_JOURNAL", "queued_g0", 8).await.unwrap();
+    let mut lane = port.pull("AIP_JOURNAL", "queued", 8).await.unwrap();
     nats.server.stop_signal().await.unwrap();
     // Longer than the silence after which a pull counts as lost.
     assert!(timeout(Duration::from_secs(6), lane.next()).await.is_err());

@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use aip_bus::{
     Bus, BusError, Draft, Loaded, Reserved, Sequence, Source,
-    subjects::{AIP_JOURNAL, AIP_QUARANTINE, DueSubject, LaneKind, RecordKey, Tenant, lanes},
+    subjects::{AIP_JOURNAL, AIP_QUARANTINE, DueSubject, LaneKind, RecordKey, Tenant, lane},
     work::Fence,
 };
 use aip_core::{
@@ -234,7 +234,7 @@ mod journal {
         let loaded = world.bus.load::<ActionRecord>(&key(), Source::Leader).await;
         assert!(matches!(loaded, Err(BusError::Undecodable(_))));
         let stored = world.bus.port().last(AIP_JOURNAL, &key().filter(), Source::Leader).await.unwrap().unwrap();
-        world.bus.quarantine(AIP_JOURNAL, "queued_g0", &stored, "undecodable").await.unwrap();
+        world.bus.quarantine(AIP_JOURNAL, "queued", &stored, "undecodable").await.unwrap();
         let aside = world.bus.port().last(AIP_QUARANTINE, ">", Source::Leader).await.unwrap().unwrap();
         let aside: Value = serde_json::from_slice(&aside.payload).unwrap();
         assert_eq!((&aside["payload"], &aside["sequence"]), (&json!("{}"), &json!(stored.sequence.0)));
@@ -526,12 +526,8 @@ mod timers {
     #[tokio::test]
     async fn a_timer_comes_once_to_the_lane_of_its_record_and_a_replaced_one_at_its_new_time() {
         let world = World::start().await;
-        let vp = format!("aipd.{}.", key().vp());
-        let lane = lanes(LaneKind::DueAction)
-            .into_iter()
-            .find(|lane| lane.filters.iter().any(|filter| filter.starts_with(&vp)))
-            .unwrap();
-        let mut due = world.bus.port().pull(lane.stream, &lane.consumer, 8).await.unwrap();
+        let lane = lane(LaneKind::DueAction);
+        let mut due = world.bus.port().pull(lane.stream, lane.consumer, 8).await.unwrap();
         world.bus.arm(&key(), "deadline", "far", soon(3_600_000)).await.unwrap();
         world.bus.arm(&key(), "deadline", "moved", soon(3_600_000)).await.unwrap();
         let armed = soon(1_000);

@@ -118,13 +118,13 @@ pub const REQUESTS_IN_FLIGHT_MAX: usize = 1_024;
 pub const KEY_TTL_MS_MAX: u64 = 6 * 24 * 60 * 60 * 1_000;
 const _: () = assert!(KEY_TTL_MS_MAX < RECORD_RETENTION_MS);
 
-/// Timers in work in one process, for each lane group.
+/// Timers in work in one process.
 pub const DUE_IN_FLIGHT_MAX: usize = 64;
 
 /// Milliseconds between two looks at a lease that should be over.
 pub const LEASE_LOOK_MS_MIN: u64 = 100;
 
-/// Lane messages, for each lane group, that wait in a process for room. Few, since their redelivery clock runs already.
+/// Lane messages that wait in a process for room. Few, since their redelivery clock runs already.
 pub const LANE_PREFETCH_MAX: usize = 128;
 
 /// Bytes of a connector's error that a record keeps; a larger one loses its details.

@@ -24,18 +24,18 @@ pub(super) const LANE: &str = "bench-queued";
 
 /// Bytes of the fleet's messages for the bench's actions, as seen on the wire.
 pub(super) mod bytes_of {
-    pub(in super::super) const REQUEST: usize = 620;
-    pub(in super::super) const KEY: usize = 190;
-    pub(in super::super) const QUEUED: usize = 2_900;
-    pub(in super::super) const STARTED: usize = 2_050;
-    pub(in super::super) const TERMINAL: usize = 2_900;
-    pub(in super::super) const LEASE: usize = 60;
-    pub(in super::super) const OFFER: usize = 620;
+    pub(in super::super) const REQUEST: usize = 440;
+    pub(in super::super) const KEY: usize = 170;
+    pub(in super::super) const QUEUED: usize = 2_740;
+    pub(in super::super) const STARTED: usize = 1_606;
+    pub(in super::super) const TERMINAL: usize = 2_372;
+    pub(in super::super) const LEASE: usize = 48;
+    pub(in super::super) const OFFER: usize = 460;
     pub(in super::super) const ACCEPTED: usize = 64;
-    pub(in super::super) const BEGIN: usize = 190;
-    pub(in super::super) const RESULT: usize = 300;
+    pub(in super::super) const BEGIN: usize = 160;
+    pub(in super::super) const RESULT: usize = 290;
     pub(in super::super) const VERDICT: usize = 4;
-    pub(in super::super) const REPLY: usize = 900;
+    pub(in super::super) const REPLY: usize = 850;
 }
 
 static RUN: AtomicU64 = AtomicU64::new(0);

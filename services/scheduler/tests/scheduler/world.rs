@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use aip_bus::{
     Admitted, Bus, Draft, Headers, Inbound, Living, Loaded, Messages, Sequence, Source,
-    subjects::{ConnectorName, LaneKind, Peer, RecordKey, Report, Tenant, lanes, report, work_all},
+    subjects::{ConnectorName, LaneKind, Peer, RecordKey, Report, Tenant, lane, report, work_all},
     work::{Attempt, Begin, Fence, Heartbeats, Offer, OfferReply, Outcome, ResultReport, Verdict},
 };
 use aip_core::action::{ActionRecord, Admission, Contract, Grant, Held, IdempotencyKey, Phase, admit};
@@ -177,16 +177,13 @@ impl World {
         eventually(SOON, || async { wanted(&self.record(key).await.entry.state.phase) }).await;
     }
 
-    /// Messages of the queued lanes that are delivered or waiting, and not acknowledged.
+    /// Messages of the queued lane that are delivered or waiting, and not acknowledged.
     pub(crate) async fn unacknowledged(&self) -> u64 {
-        let mut open = 0;
-        for lane in lanes(LaneKind::Queued) {
-            let subject = format!("$JS.API.CONSUMER.INFO.{}.{}", lane.stream, lane.consumer);
-            let info = self.bus.port().request(&subject, Headers::new(), "".into(), SOON).await.unwrap();
-            let info: Value = serde_json::from_slice(&info.payload).unwrap();
-            open += info["num_ack_pending"].as_u64().unwrap() + info["num_pending"].as_u64().unwrap();
-        }
-        open
+        let lane = lane(LaneKind::Queued);
+        let subject = format!("$JS.API.CONSUMER.INFO.{}.{}", lane.stream, lane.consumer);
+        let info = self.bus.port().request(&subject, Headers::new(), "".into(), SOON).await.unwrap();
+        let info: Value = serde_json::from_slice(&info.payload).unwrap();
+        info["num_ack_pending"].as_u64().unwrap() + info["num_pending"].as_u64().unwrap()
     }
 
     pub(crate) async fn lane_is_empty(&self, within: Duration) {

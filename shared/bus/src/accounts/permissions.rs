@@ -22,7 +22,7 @@ use std::time::Duration;
 use crate::subjects::{
     AIP_AUDIT, AIP_BLOBS, AIP_CHUNKS, AIP_JOURNAL, AIP_QUARANTINE, AIP_TRIGGERS, ConnectorName, KV_AIP_IDEMPOTENCY,
     KV_AIP_LEASES, KV_AIP_LIVENESS, KV_AIP_REGISTRY, KV_AIP_REPLAY, Owner, Peer, Report, STREAMS, Tenant, control_all,
-    lane_groups, liveness_all, owner_subjects, registry_all, report_all, work_all,
+    lanes, liveness_all, owner_subjects, registry_all, report_all, work_all,
 };
 
 use super::{ANSWER_WITHIN, ServiceUser, inbox_prefix};
@@ -73,7 +73,7 @@ impl Permissions {
 
     /// A service checks at its start that the streams it works with, and their lanes, are there.
     fn verifies(self, streams: &[&str]) -> Self {
-        let lanes = lane_groups().into_iter().filter(|lane| streams.contains(&lane.stream));
+        let lanes = lanes().into_iter().filter(|lane| streams.contains(&lane.stream));
         self.publish(streams.iter().map(|stream| format!("$JS.API.STREAM.INFO.{stream}")))
             .publish(lanes.map(|lane| format!("$JS.API.CONSUMER.INFO.{}.{}", lane.stream, lane.consumer)))
     }
@@ -87,7 +87,7 @@ impl Permissions {
     }
 
     fn lanes(self) -> Self {
-        self.publish(lane_groups().into_iter().flat_map(|lane| {
+        self.publish(lanes().into_iter().flat_map(|lane| {
             let (stream, consumer) = (lane.stream, lane.consumer);
             [
                 format!("$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}"),
@@ -114,7 +114,7 @@ pub fn service_permissions(user: ServiceUser, peer: &Peer) -> Permissions {
 fn bootstrap(permissions: Permissions) -> Permissions {
     let streams = STREAMS.map(|stream| stream.name);
     let create = |stream: &str| [format!("$JS.API.STREAM.CREATE.{stream}"), format!("$JS.API.STREAM.UPDATE.{stream}")];
-    let lanes = lane_groups().into_iter();
+    let lanes = lanes().into_iter();
     permissions
         .verifies(&streams)
         .publish(streams.iter().flat_map(|stream| create(stream)))

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use aip_types::MessageType;
 
 use super::owner::{Owner, owner};
-use super::streams::{STREAMS, lane_groups};
+use super::streams::{STREAMS, lanes};
 
 /// Subject, publishers, listeners, meaning.
 const SUBJECTS: [[&str; 4]; 18] = [
@@ -85,17 +85,11 @@ pub fn docs() -> String {
         [format!("`{}`", stream.name), subjects.join(", "), stream.holds.to_owned()]
     });
     table(&mut text, "Streams", ["Stream", "Captures", "Holds"], streams);
-    let lanes = lane_groups().into_iter().map(|lane| {
-        let first = lane.filters.first().cloned().unwrap_or_default();
-        let last = lane.filters.last().cloned().unwrap_or_default();
-        [
-            format!("`{}`", lane.consumer),
-            format!("`{}`", lane.stream),
-            format!("`{first}` … `{last}`"),
-            Owner::Scheduler.as_str().to_owned(),
-        ]
+    let lanes = lanes().map(|lane| {
+        let cell = |text: &str| format!("`{text}`");
+        [cell(lane.consumer), cell(lane.stream), cell(lane.filter), Owner::Scheduler.as_str().to_owned()]
     });
-    table(&mut text, "Lanes", ["Consumer", "Stream", "Filters, one a partition", "Drained by"], lanes);
+    table(&mut text, "Lanes", ["Consumer", "Stream", "Filter", "Drained by"], lanes);
     let owners = MessageType::ALL.iter().filter_map(|message| {
         let owner = owner(*message)?;
         Some([format!("`{}`", message.as_str()), format!("`{}`", message.subject_token()), owner.as_str().to_owned()])

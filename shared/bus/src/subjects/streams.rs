@@ -1,7 +1,5 @@
 //! Streams, buckets and lanes.
 
-use super::token::{VPS, Vp};
-
 /// Records (`design.md` §2): `aipj.>`, republished on `aipl.>`.
 pub const AIP_JOURNAL: &str = "AIP_JOURNAL";
 /// Chunks of running actions: `aipk.>`.
@@ -70,9 +68,6 @@ pub const STREAMS: [StreamName; 11] = [
     },
 ];
 
-/// Lane groups a stream: each is one consumer over an equal range of partitions (`design.md` §4.8).
-pub const LANE_GROUPS: u8 = 4;
-
 /// What a lane brings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LaneKind {
@@ -86,7 +81,7 @@ impl LaneKind {
     /// All of them.
     pub const ALL: [Self; 2] = [Self::Queued, Self::DueAction];
 
-    /// Name of the lane, without its group.
+    /// Name of its lane.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -104,45 +99,36 @@ impl LaneKind {
         }
     }
 
-    fn filter(self, vp: Vp) -> String {
+    const fn filter(self) -> &'static str {
         match self {
-            Self::Queued => format!("aipj.{vp}.action.*.*.queued"),
-            Self::DueAction => format!("aipd.{vp}.action.>"),
+            Self::Queued => "aipj.*.action.*.*.queued",
+            Self::DueAction => "aipd.*.action.>",
         }
     }
 }
 
-/// One durable consumer of a stream.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One durable consumer: all that is of one kind on its stream. One filter, since the server looks through every subject of a
+/// stream for each block that a consumer with several filters comes to the end of (decision 008).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lane {
     /// What it brings.
     pub kind: LaneKind,
     /// Its stream.
     pub stream: &'static str,
-    /// Its durable name, such as `queued_g0`.
-    pub consumer: String,
-    /// Its filters, one a partition; disjoint over all lanes of the stream.
-    pub filters: Vec<String>,
+    /// Its durable name.
+    pub consumer: &'static str,
+    /// Its filter; disjoint from those of the stream's other lanes.
+    pub filter: &'static str,
 }
 
-/// The lanes of one kind, one a group.
+/// The lane of a kind.
 #[must_use]
-pub fn lanes(kind: LaneKind) -> Vec<Lane> {
-    let width = VPS / LANE_GROUPS;
-    (0..LANE_GROUPS)
-        .map(|group| Lane {
-            kind,
-            stream: kind.stream(),
-            consumer: format!("{}_g{group}", kind.as_str()),
-            filters: (group * width..(group + 1) * width).filter_map(Vp::new).map(|vp| kind.filter(vp)).collect(),
-        })
-        .collect()
+pub const fn lane(kind: LaneKind) -> Lane {
+    Lane { kind, stream: kind.stream(), consumer: kind.as_str(), filter: kind.filter() }
 }
 
-/// Every lane of every kind.
+/// Every lane.
 #[must_use]
-pub fn lane_groups() -> Vec<Lane> {
-    LaneKind::ALL.into_iter().flat_map(lanes).collect()
+pub fn lanes() -> [Lane; LaneKind::ALL.len()] {
+    LaneKind::ALL.map(lane)
 }
-
-const _: () = assert!(VPS.is_multiple_of(LANE_GROUPS), "every partition lies in exactly one lane group");

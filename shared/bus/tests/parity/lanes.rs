@@ -117,7 +117,7 @@ pub(crate) async fn a_lane_stops_at_its_bound_of_unanswered_messages(world: &Wor
 
 pub(crate) async fn an_acknowledged_trigger_leaves_its_stream(world: &World) {
     world.put("aipd.01.action.acme.a1.cancel.n1", "x").await;
-    let mut due = world.port.pull("AIP_TRIGGERS", "due_action_g0", 8).await.unwrap();
+    let mut due = world.port.pull("AIP_TRIGGERS", "due_action", 8).await.unwrap();
     let received = next(&mut due).await;
     assert!(world.last("AIP_TRIGGERS", "aipd.>").await.is_some());
     received.handle.ack().await.unwrap();

@@ -20,7 +20,7 @@ fn timer(payload: &str, at: Millis) -> Append {
 }
 
 async fn due(world: &World) -> Messages<Received> {
-    world.port.pull("AIP_TRIGGERS", "due_action_g0", 8).await.unwrap()
+    world.port.pull("AIP_TRIGGERS", "due_action", 8).await.unwrap()
 }
 
 pub(crate) async fn a_schedule_fires_once_at_its_target(world: &World) {
