@@ -8,10 +8,7 @@ use aip_bus::{
     subjects::{ConnectorName, RecordKey, Report, Tenant, parse_report, report_all},
     work::{Attempt, Begin, ChunkReport, Heartbeats, ResultReport, Verdict},
 };
-use aip_core::{
-    Rejection,
-    action::{ActionRecord, Grant, Phase, Trigger},
-};
+use aip_core::action::{ActionRecord, Grant, Phase, Rejection, Trigger};
 use aip_service::{Context, Driven, drive};
 use aip_types::{ActionId, StreamChunk, document, limits};
 use anyhow::Context as _;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aip_core::action::{ActionRecord, Step};
+use aip_core::{Step, action::ActionRecord};
 use aip_types::{Event, Millis, Receipt, Timestamp, limits};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -108,10 +108,10 @@ pub struct Draft<R> {
     pub notify: Option<String>,
 }
 
-impl Draft<ActionRecord> {
-    /// The entry of an action's step.
+impl<R> Draft<R> {
+    /// The entry of a step.
     #[must_use]
-    pub fn of(step: Step, cause: impl Into<String>, notify: Option<String>) -> Self {
+    pub fn of(step: Step<R>, cause: impl Into<String>, notify: Option<String>) -> Self {
         let Step { record, event, events, receipts } = step;
         Self { state: record, event, events, receipts, cause: cause.into(), notify }
     }

@@ -8,10 +8,12 @@
 extern crate alloc;
 
 mod derive;
+mod matrix;
 mod rejection;
+mod step;
 
 pub mod action;
 pub mod admission;
 pub mod idempotency;
 
-pub use rejection::Rejection;
+pub use step::{Chain, Machine, Refusal, Step};

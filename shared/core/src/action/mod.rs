@@ -2,10 +2,15 @@
 
 mod matrix;
 mod record;
+mod rejection;
 mod step;
 mod view;
 
 pub use matrix::matrix;
 pub use record::{ActionRecord, Admission, Contract, Grant, Held, IdempotencyKey, Phase};
-pub use step::{Settled, Step, Trigger, admit, step};
+pub use rejection::Rejection;
+pub use step::{Settled, Trigger, admit, step};
 pub use view::{lifecycle, result, status};
+
+/// A step of an action.
+pub type Step = crate::Step<ActionRecord>;

@@ -4,9 +4,14 @@ use aip_types::{
     ActionId, ActionMode, Capability, CapabilityId, CorrelationId, MessageId, Millis, Principal, ProtocolError,
     RetrySafety, SessionId, SideEffect,
 };
-use alloc::{string::String, vec::Vec};
+use alloc::{
+    string::{String, ToString as _},
+    vec::Vec,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::step::{About, Chain, Recorded};
 
 /// A value in the record itself, or in the object store where it is larger than `limits::RECORD_INLINE_BYTES_MAX`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -106,6 +111,21 @@ impl Phase {
         match self {
             Self::Completed {} | Self::Failed {} | Self::Expired {} | Self::DeadLettered {} => true,
             Self::Queued {} | Self::Running(_) | Self::RetryDue(_) | Self::OutcomeUnknown(_) => false,
+        }
+    }
+
+    /// Its name in `docs/states/` and, where it has one, its event token.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Queued {} => "queued",
+            Self::Running(_) => "running",
+            Self::RetryDue(_) => "retry_due",
+            Self::OutcomeUnknown(_) => "outcome_unknown",
+            Self::Completed {} => "completed",
+            Self::Failed {} => "failed",
+            Self::Expired {} => "expired",
+            Self::DeadLettered {} => "dead_lettered",
         }
     }
 
@@ -255,4 +275,30 @@ pub struct Admission {
     pub at: Millis,
     /// Immutable deadline.
     pub deadline: Millis,
+}
+
+impl Recorded for ActionRecord {
+    fn about(&self) -> About {
+        About {
+            tenant: self.tenant.clone(),
+            id: self.id.to_string(),
+            session_id: self.session_id.clone(),
+            action_id: Some(self.id.clone()),
+            correlation_id: self.correlation_id.clone(),
+        }
+    }
+
+    fn chain(&self) -> Chain {
+        Chain {
+            step: self.step,
+            receipts: self.receipts,
+            last_receipt: self.last_receipt.clone(),
+            updated_at: self.updated_at,
+        }
+    }
+
+    fn set_chain(&mut self, chain: Chain) {
+        let Chain { step, receipts, last_receipt, updated_at } = chain;
+        (self.step, self.receipts, self.last_receipt, self.updated_at) = (step, receipts, last_receipt, updated_at);
+    }
 }

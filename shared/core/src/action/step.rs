@@ -1,19 +1,15 @@
 //! The transition function: every (phase, trigger) pair has its answer here, and nowhere else.
 
-use aip_crypto::seal;
-use aip_types::{
-    ErrorCode, Event, EventId, Millis, Principal, PrincipalId, PrincipalKind, ProtocolError, Receipt, ReceiptId,
-    ReceiptRef, ReceiptType, Timestamp, limits,
-};
+use aip_types::{ErrorCode, Millis, Principal, PrincipalId, PrincipalKind, ProtocolError, ReceiptType, limits};
 use alloc::{
     format,
     string::{String, ToString},
-    vec::Vec,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::Rejection;
 use super::record::{ActionRecord, Admission, Grant, Held, Phase};
-use crate::{Rejection, derive};
+use crate::step::{Draft, Machine, Step, fleet};
 
 /// What happens to an action after its first entry.
 #[derive(Clone, Debug)]
@@ -65,22 +61,8 @@ pub enum Settled {
     },
 }
 
-/// One applied transition: the record to store, and what the same append says about it.
-#[must_use = "a step that is not saved did not happen"]
-#[derive(Clone, Debug)]
-pub struct Step {
-    /// The new record.
-    pub record: ActionRecord,
-    /// Last token of the entry's subject: who has a lane on it acts next.
-    pub event: &'static str,
-    /// Events for readers (AIP 1.0 §16.1).
-    pub events: Vec<Event>,
-    /// Hash-linked receipts (AIP 1.0 §18.2).
-    pub receipts: Vec<Receipt>,
-}
-
 /// The first step: an admitted action is queued.
-pub fn admit(admission: Admission) -> Step {
+pub fn admit(admission: Admission) -> Step<ActionRecord> {
     let Admission {
         id,
         tenant,
@@ -149,7 +131,7 @@ pub fn admit(admission: Admission) -> Step {
 /// A [`Rejection`], which changes nothing.
 ///
 /// Source: AIP 1.0 §11.5, §13.6, §19.2; `design.md` §4.
-pub fn step(record: &ActionRecord, trigger: Trigger, at: Millis) -> Result<Step, Rejection> {
+pub fn step(record: &ActionRecord, trigger: Trigger, at: Millis) -> Result<Step<ActionRecord>, Rejection> {
     match &record.phase {
         Phase::Queued {} => match trigger {
             Trigger::Start { grant, chunk_base, .. } => start(record, grant, chunk_base, at),
@@ -214,11 +196,28 @@ pub fn step(record: &ActionRecord, trigger: Trigger, at: Millis) -> Result<Step,
     }
 }
 
+impl Machine for ActionRecord {
+    type Trigger = Trigger;
+    type Rejection = Rejection;
+
+    fn step(&self, trigger: Trigger, at: Millis) -> Result<Step<Self>, Rejection> {
+        step(self, trigger, at)
+    }
+
+    fn is_terminal(&self) -> bool {
+        self.phase.is_terminal()
+    }
+
+    fn phase(&self) -> &'static str {
+        self.phase.name()
+    }
+}
+
 fn due(record: &ActionRecord, at: Millis) -> Result<(), Rejection> {
     if at < record.deadline { Err(Rejection::NotDue) } else { Ok(()) }
 }
 
-fn start(record: &ActionRecord, grant: Grant, chunk_base: u64, at: Millis) -> Result<Step, Rejection> {
+fn start(record: &ActionRecord, grant: Grant, chunk_base: u64, at: Millis) -> Result<Step<ActionRecord>, Rejection> {
     if at >= record.deadline {
         return Err(Rejection::DeadlinePassed);
     }
@@ -234,7 +233,7 @@ fn start(record: &ActionRecord, grant: Grant, chunk_base: u64, at: Millis) -> Re
     Ok(Draft::new(next, at).event("aip.action.started", Some(data)).done("started"))
 }
 
-fn settle(record: &ActionRecord, settled: Settled, chunks_last: Option<u64>, at: Millis) -> Step {
+fn settle(record: &ActionRecord, settled: Settled, chunks_last: Option<u64>, at: Millis) -> Step<ActionRecord> {
     match settled {
         Settled::Completed { output } => {
             let mut next = terminal(record, Phase::Completed {}, at);
@@ -295,7 +294,7 @@ const fn is_running(record: &ActionRecord) -> bool {
 }
 
 /// The attempt is lost: repeat where the contract allows it, else it was the last.
-fn lose(record: &ActionRecord, grant: &Grant, at: Millis) -> Step {
+fn lose(record: &ActionRecord, grant: &Grant, at: Millis) -> Step<ActionRecord> {
     if !record.may_repeat() {
         return give_up(record, grant, at);
     }
@@ -306,7 +305,7 @@ fn lose(record: &ActionRecord, grant: &Grant, at: Millis) -> Step {
 }
 
 /// No attempt will follow a lost one: a read had no effect, of anything else nobody knows.
-fn give_up(record: &ActionRecord, last: &Grant, at: Millis) -> Step {
+fn give_up(record: &ActionRecord, last: &Grant, at: Millis) -> Step<ActionRecord> {
     if record.contract.read_only {
         let (phase, code) = if at < record.deadline {
             (Phase::DeadLettered {}, ErrorCode::ActionDeadLettered)
@@ -321,7 +320,7 @@ fn give_up(record: &ActionRecord, last: &Grant, at: Millis) -> Step {
     Draft::new(next, at).event("aip.action.outcome_unknown", Some(data)).done("outcome_unknown")
 }
 
-fn end(record: &ActionRecord, phase: Phase, code: ErrorCode, at: Millis) -> Step {
+fn end(record: &ActionRecord, phase: Phase, code: ErrorCode, at: Millis) -> Step<ActionRecord> {
     let (kind, event) = if phase == (Phase::Expired {}) {
         ("aip.action.expired", "expired")
     } else {
@@ -343,73 +342,6 @@ fn terminal(record: &ActionRecord, phase: Phase, at: Millis) -> ActionRecord {
     next
 }
 
-fn fleet() -> Principal {
-    Principal::new(PrincipalId::new("system:aip-fleet"), PrincipalKind::System)
-}
-
 fn connector(record: &ActionRecord) -> Principal {
     Principal::new(PrincipalId::new(format!("connector:{}", record.connector)), PrincipalKind::Service)
-}
-
-/// A step in the making: numbers it, links its receipts, derives its ids.
-struct Draft {
-    record: ActionRecord,
-    at: Millis,
-    events: Vec<Event>,
-    receipts: Vec<Receipt>,
-}
-
-impl Draft {
-    fn new(mut record: ActionRecord, at: Millis) -> Self {
-        record.step = record.step.saturating_add(1);
-        record.updated_at = at.max(record.updated_at);
-        Self { record, at, events: Vec::new(), receipts: Vec::new() }
-    }
-
-    fn receipt(mut self, receipt_type: ReceiptType, actor: &Principal, data: Value) -> Self {
-        self.record.receipts = self.record.receipts.saturating_add(1);
-        let number = self.record.receipts.to_string();
-        let id = ReceiptId::new(derive::id("rcpt_", self.at, &[&self.record.tenant, self.record.id.as_str(), &number]));
-        let previous = self.record.last_receipt.as_ref().map(|last| last.hash.clone());
-        let receipt = Receipt {
-            id: id.clone(),
-            receipt_type,
-            actor: bare(actor),
-            occurred_at: Timestamp::from_millis(self.at),
-            correlation_id: self.record.correlation_id.clone(),
-            data: Some(data),
-            previous_hash: None,
-            hash: None,
-        };
-        let sealed = seal(receipt, previous.as_deref());
-        self.record.last_receipt = Some(ReceiptRef { id, hash: sealed.hash.clone().unwrap_or_default() });
-        self.receipts.push(sealed);
-        self
-    }
-
-    fn event(mut self, kind: &str, data: Option<Value>) -> Self {
-        let step = self.record.step.to_string();
-        let id =
-            EventId::new(derive::id("evt_", self.at, &[&self.record.tenant, self.record.id.as_str(), &step, kind]));
-        self.events.push(Event {
-            id,
-            kind: kind.to_string(),
-            occurred_at: Timestamp::from_millis(self.at),
-            session_id: self.record.session_id.clone(),
-            action_id: Some(self.record.id.clone()),
-            correlation_id: self.record.correlation_id.clone(),
-            actor: None,
-            data,
-        });
-        self
-    }
-
-    fn done(self, event: &'static str) -> Step {
-        Step { record: self.record, event, events: self.events, receipts: self.receipts }
-    }
-}
-
-/// Evidence names the actor and nothing more of it.
-fn bare(actor: &Principal) -> Principal {
-    Principal::new(actor.id.clone(), actor.kind)
 }

@@ -1,9 +1,6 @@
 //! Random histories: every kind of action, every trigger, legal or not, from clocks that disagree.
 
-use aip_core::{
-    Rejection,
-    action::{ActionRecord, Grant, Held, Settled, Step, Trigger, step},
-};
+use aip_core::action::{ActionRecord, Grant, Held, Rejection, Settled, Step, Trigger, step};
 use aip_types::{ActionMode, ErrorCode, Millis, ProtocolError, RetrySafety};
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::json;

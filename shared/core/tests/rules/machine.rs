@@ -2,10 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use aip_core::{
-    Rejection,
-    action::{self, ActionRecord, Grant, Held, Phase, Settled, Trigger, lifecycle, matrix, step},
-};
+use aip_core::action::{self, ActionRecord, Grant, Held, Phase, Rejection, Settled, Trigger, lifecycle, matrix, step};
 use aip_types::{ActionLifecycleState, ErrorCode, Millis, ProtocolError, ReceiptChain, limits};
 use proptest::prelude::*;
 use serde_json::json;
@@ -21,6 +18,12 @@ fn is_unknown(record: &ActionRecord) -> bool {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_laws_of_every_machine_hold(life in life()) {
+        let history = life.moves.iter().map(|moved| (moved.trigger.clone(), moved.at));
+        crate::laws::hold(life.first.clone(), |record| (record.step, record.updated_at), history)?;
+    }
 
     /// Building the life was the proof that no trigger panics. A step is a function of what it is given, so one that is
     /// decided again (after a conflict, or in another process) is the same.

@@ -5,5 +5,6 @@
 mod fixtures;
 mod histories;
 mod idempotency;
+mod laws;
 mod machine;
 mod precedence;

@@ -1,28 +1,25 @@
 //! Driving a record: only a successful save may rest on what somebody knew before (`design.md` §2).
 
 use aip_bus::{BusError, Loaded};
-use aip_core::{
-    Rejection,
-    action::{ActionRecord, Phase, Trigger},
-};
+use aip_core::action::{ActionRecord, Phase, Rejection, Trigger};
 use aip_service::{Driven, drive};
 use aip_testkit::Fate;
 use futures::future::join_all;
 
 use crate::world::{World, complete, key, start};
 
-async fn driven(world: &World, trigger: Trigger, known: Option<Loaded<ActionRecord>>) -> Driven {
+async fn driven(world: &World, trigger: Trigger, known: Option<Loaded<ActionRecord>>) -> Driven<ActionRecord> {
     drive(&world.bus, &key(), "test", &trigger, known).await.unwrap()
 }
 
-fn refused(driven: &Driven) -> Option<Rejection> {
+fn refused(driven: &Driven<ActionRecord>) -> Option<Rejection> {
     match driven {
         Driven::Refused(rejection, _) => Some(*rejection),
         Driven::Saved(_) | Driven::Absent => None,
     }
 }
 
-fn is_saved(driven: &Driven) -> bool {
+fn is_saved(driven: &Driven<ActionRecord>) -> bool {
     matches!(driven, Driven::Saved(_))
 }
 

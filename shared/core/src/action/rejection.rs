@@ -1,0 +1,13 @@
+//! Why the action machine says no.
+
+crate::rejection::rejections! {
+    /// Why a trigger was refused. A refusal changes nothing, so it is safe to repeat.
+    StaleFence => StaleFence, "stale_fence", "the attempt was superseded";
+    Repeated => StateRepeated, "repeated", "the same trigger has been applied already";
+    LeaseHeld => LeaseHeld, "lease_held", "the current attempt holds its lease";
+    NotDue => StateNotDue, "not_due", "the time has not come";
+    DeadlinePassed => ActionExpired, "deadline_passed", "the deadline has passed: nothing new begins";
+    Exhausted => ActionDeadLettered, "exhausted", "the attempts are used up";
+    NotAdmitted => StateNotAdmitted, "not_admitted", "the state does not admit this";
+    Terminal => StateTerminal, "terminal", "the record is terminal";
+}
