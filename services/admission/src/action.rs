@@ -7,7 +7,7 @@ use aip_bus::{
     subjects::{RecordKey, Tenant},
 };
 use aip_core::{
-    action::{self as machine, ActionRecord, Admission, IdempotencyKey, Phase},
+    action::{self as machine, ActionRecord, Admission, IdempotencyKey},
     admission::{self, Facts, Finding, Terms},
     idempotency,
 };
@@ -130,6 +130,7 @@ impl Actions {
                 .map(|(hash, value)| IdempotencyKey { value, hash }),
             input,
             input_hash: judged.input_hash.clone(),
+            approval_id: None,
             at: judged.at,
             deadline: judged.terms.deadline,
         });
@@ -233,7 +234,7 @@ impl Actions {
 
     /// What a synchronous caller gets: the result, or where to look for it.
     async fn outcome(&self, record: &ActionRecord, tenant: &Tenant) -> Result<MessageBody, ProtocolError> {
-        if matches!(record.phase, Phase::Queued {} | Phase::Running(_) | Phase::RetryDue(_)) {
+        if !record.phase.is_settled_or_parked() {
             return Ok(ack(record, AckStatus::Accepted));
         }
         let output = match &record.output {

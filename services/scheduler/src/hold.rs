@@ -7,7 +7,7 @@ use aip_bus::{
     subjects::{EntrySubject, RecordKey},
     work::{Fence, StopReason},
 };
-use aip_core::action::{ActionRecord, Phase, Trigger};
+use aip_core::action::{ActionRecord, Phase, Settled, Trigger};
 use aip_service::{Driven, drive, now, since_start};
 use aip_types::{Millis, limits};
 use tokio::time::{Instant, MissedTickBehavior};
@@ -81,12 +81,21 @@ impl Scheduler {
                 Phase::Queued {} | Phase::RetryDue(_) if now() >= record.deadline => {
                     self.end(key, holding, "deadline", Trigger::DeadlineDue).await?
                 }
-                Phase::Queued {} | Phase::RetryDue(_) if record.attempts >= limits::ATTEMPTS_MAX => {
+                Phase::Queued {} | Phase::RetryDue(_) if !record.attempts_left() => {
                     self.end(key, holding, "exhausted", Trigger::Exhausted).await?
+                }
+                Phase::RetryDue(_) if record.retry_at.is_some_and(|due| now() < due) => {
+                    let wait = record.retry_at.map_or(0, |due| due.0.saturating_sub(now().0));
+                    return Ok(Some(Duration::from_millis(wait.max(1))));
                 }
                 Phase::Queued {} if record.is_plain_read() => self.read(key, holding, &current).await?,
                 Phase::Queued {} | Phase::RetryDue(_) => self.attempt(key, holding, &current, leased.take()).await?,
-                Phase::Running(grant) => match leased.take() {
+                // The offer of a plain read has been answered, or was never made.
+                Phase::Cancelling(None) => {
+                    let trigger = Trigger::Settle { grant: None, settled: Settled::Cancelled {}, chunks_last: None };
+                    self.end(key, holding, "cancelled", trigger).await?
+                }
+                Phase::Running(grant) | Phase::Cancelling(Some(grant)) => match leased.take() {
                     // Taking ours proved every earlier one over, and the next attempt needs no other.
                     Some(fence) if grant.fence < fence.0 => {
                         self.stop(record, StopReason::LeaseLost).await?;
@@ -95,9 +104,12 @@ impl Scheduler {
                     }
                     Some(_) | None => self.watch(key, holding, &current).await?,
                 },
-                Phase::OutcomeUnknown(_)
+                Phase::PendingApproval { .. }
+                | Phase::InputRequired { .. }
+                | Phase::OutcomeUnknown(_)
                 | Phase::Completed {}
                 | Phase::Failed {}
+                | Phase::Cancelled {}
                 | Phase::Expired {}
                 | Phase::DeadLettered {} => return Ok(None),
             };

@@ -213,10 +213,12 @@ fn grant(attempt: &Attempt) -> Grant {
 
 /// Whether a result of this attempt can settle the record.
 fn awaits(loaded: &Loaded<ActionRecord>, attempt: &Attempt) -> bool {
-    let open = matches!(loaded.entry.state.phase, Phase::Running(_) | Phase::OutcomeUnknown(_));
-    open && loaded.entry.state.grant() == Some(&grant(attempt))
+    let phase = &loaded.entry.state.phase;
+    let open = matches!(phase, Phase::Running(_) | Phase::Cancelling(_) | Phase::OutcomeUnknown(_));
+    open && phase.grant() == Some(&grant(attempt))
 }
 
 fn runs(loaded: &Loaded<ActionRecord>, attempt: &Attempt) -> bool {
-    matches!(&loaded.entry.state.phase, Phase::Running(current) if *current == grant(attempt))
+    let phase = &loaded.entry.state.phase;
+    matches!(phase, Phase::Running(_) | Phase::Cancelling(_)) && phase.grant() == Some(&grant(attempt))
 }

@@ -18,7 +18,8 @@ use crate::{Scheduler, attempt::tenant};
 /// How long the news of a settlement waits for the word of this process itself.
 const OWN_SETTLEMENT: Duration = Duration::from_millis(20);
 /// Events after which a lane message is not needed any more.
-const SETTLED: [&str; 5] = ["completed", "failed", "expired", "dead_lettered", "outcome_unknown"];
+const SETTLED: [&str; 7] =
+    ["completed", "failed", "cancelled", "expired", "dead_lettered", "outcome_unknown", "input_required"];
 
 impl Scheduler {
     /// What a handler answered, as the record takes it: an output that violates its schema is a failure (AIP 1.0 §11.7).
@@ -133,13 +134,5 @@ fn bounded(mut error: ProtocolError) -> ProtocolError {
 }
 
 fn event(record: &ActionRecord) -> &'static str {
-    use action::Phase;
-    match record.phase {
-        Phase::Completed {} => "completed",
-        Phase::Failed {} => "failed",
-        Phase::Expired {} => "expired",
-        Phase::DeadLettered {} => "dead_lettered",
-        Phase::OutcomeUnknown(_) => "outcome_unknown",
-        Phase::Queued {} | Phase::Running(_) | Phase::RetryDue(_) => "open",
-    }
+    if record.phase.is_settled_or_parked() { record.phase.name() } else { "open" }
 }

@@ -17,12 +17,12 @@ pub trait Record: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
     /// Its kind token.
     const KIND: RecordKind;
     /// Number of its last step.
-    fn step(&self) -> u32;
+    fn step_number(&self) -> u32;
 }
 
 impl Record for ActionRecord {
     const KIND: RecordKind = RecordKind::Action;
-    fn step(&self) -> u32 {
+    fn step_number(&self) -> u32 {
         self.step
     }
 }
@@ -141,7 +141,7 @@ impl Bus {
     ) -> Result<Loaded<R>, BusError> {
         let Draft { state, event, events, receipts, cause, notify } = draft;
         let entry =
-            Entry { v: 1, step: state.step(), cause, save: nonce(), prev: expected, state, events, receipts, notify };
+            Entry { v: 1, step: state.step_number(), cause, save: nonce(), prev: expected, state, events, receipts, notify };
         let payload = Bytes::from(serde_json::to_vec(&entry).map_err(|fault| BusError::Undecodable(Box::new(fault)))?);
         let append = Append::new(key.entry(event), payload.clone())
             .expecting(Expect::LastUnder { filter: key.filter(), sequence: expected });

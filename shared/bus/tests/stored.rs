@@ -60,7 +60,11 @@ fn first(input: Held) -> Step {
         tenant: "acme".to_owned(),
         capability_id: CapabilityId::new("cap:demo:note:append"),
         connector: "demo".to_owned(),
-        contract: Contract { read_only: false, retry_safety: RetrySafety::SafeWithIdempotencyKey },
+        contract: Contract {
+            read_only: false,
+            retry_safety: RetrySafety::SafeWithIdempotencyKey,
+            supports_retry: true,
+        },
         principal: Principal::new(PrincipalId::new("service:caller"), PrincipalKind::Service),
         method: "token".to_owned(),
         mode: ActionMode::Sync,
@@ -70,6 +74,7 @@ fn first(input: Held) -> Step {
         key: Some(IdempotencyKey { value: "key".to_owned(), hash: "ab".repeat(32) }),
         input,
         input_hash: "cd".repeat(32),
+        approval_id: None,
         at: AT,
         deadline: AT.plus(300_000),
     })

@@ -78,7 +78,11 @@ fn first_step() -> Step {
         tenant: "acme".to_owned(),
         capability_id: CapabilityId::new("cap:demo:x"),
         connector: "demo".to_owned(),
-        contract: Contract { read_only: false, retry_safety: RetrySafety::SafeWithIdempotencyKey },
+        contract: Contract {
+            read_only: false,
+            retry_safety: RetrySafety::SafeWithIdempotencyKey,
+            supports_retry: true,
+        },
         principal: Principal::new(PrincipalId::new("service:caller"), PrincipalKind::Service),
         method: "token".to_owned(),
         mode: ActionMode::Sync,
@@ -88,6 +92,7 @@ fn first_step() -> Step {
         key: Some(IdempotencyKey { value: "k".to_owned(), hash: "h".to_owned() }),
         input: Held::Inline(json!({"amount": 1})),
         input_hash: "i".to_owned(),
+        approval_id: None,
         at: Millis(1_000),
         deadline: Millis(9_000),
     })

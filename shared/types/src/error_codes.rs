@@ -154,6 +154,12 @@ error_codes! {
     ActionDeadLettered { "aip.action.dead_lettered", Permanent, false, 400,
         "The action was given up after its last attempt.",
         "The attempts are exhausted; an operator can tell why." }
+    ActionCancelled { "aip.action.cancelled", Permanent, false, 409,
+        "The action was cancelled.",
+        "Somebody who may asked for it, and its owner has confirmed that it stopped." }
+    QuestionsExhausted { "aip.action.questions_exhausted", Connector, false, 502,
+        "The action asked its caller too often.",
+        "The handler must collect what it needs in fewer questions." }
     OutcomeUnknown { "aip.action.outcome_unknown", Connector, false, 502,
         "It is not known whether the action took effect.",
         "Never repeat it blindly: read its status, reconcile it, or ask a person (AIP 1.0 §13.6)." }
@@ -178,6 +184,9 @@ error_codes! {
     LeaseHeld { "aip.lease.held", Temporary, true, 503,
         "The work is held by somebody else.",
         "Try again when the lease of the holder is over." }
+    StateMismatch { "aip.state.mismatch", Permanent, false, 409,
+        "The message names something else than the record waits for.",
+        "Read the record: it names the approval or question that it waits for." }
     StateNotAdmitted { "aip.state.not_admitted", Permanent, false, 409,
         "The present state does not admit this.",
         "Read the state and send what it admits." }

@@ -52,6 +52,12 @@ pub const LEASE_MS: u64 = 10_000;
 pub const LEASE_RENEW_MS: u64 = LEASE_MS / 3;
 /// Attempts of one action before it is dead-lettered.
 pub const ATTEMPTS_MAX: u32 = 16;
+/// Milliseconds before the second attempt after a failure that may be repeated; doubled for each one more.
+pub const RETRY_BACKOFF_MS_MIN: u64 = 500;
+/// Most milliseconds between two attempts, unless the failure asks for more.
+pub const RETRY_BACKOFF_MS_MAX: u64 = 60_000;
+/// Questions that one action may ask its caller.
+pub const QUESTIONS_MAX: usize = 8;
 /// Attempts to save one step against conflicting writers.
 pub const SAVE_ATTEMPTS_MAX: u32 = 16;
 /// Actions in flight in one scheduler process.

@@ -25,9 +25,11 @@ pub(crate) const SOON: Duration = Duration::from_secs(40);
 /// Time in which something that must not happen would have happened.
 pub(crate) const QUIET: Duration = Duration::from_millis(1_500);
 
-pub(crate) const UNSAFE: Contract = Contract { read_only: false, retry_safety: RetrySafety::Unsafe };
-pub(crate) const SAFE: Contract = Contract { read_only: false, retry_safety: RetrySafety::SafeWithIdempotencyKey };
-pub(crate) const READ: Contract = Contract { read_only: true, retry_safety: RetrySafety::Safe };
+pub(crate) const UNSAFE: Contract =
+    Contract { read_only: false, retry_safety: RetrySafety::Unsafe, supports_retry: true };
+pub(crate) const SAFE: Contract =
+    Contract { read_only: false, retry_safety: RetrySafety::SafeWithIdempotencyKey, supports_retry: true };
+pub(crate) const READ: Contract = Contract { read_only: true, retry_safety: RetrySafety::Safe, supports_retry: true };
 
 const SETTINGS: &str = r#"
 trust_domain = "td"
@@ -149,6 +151,7 @@ impl World {
             key: (!contract.read_only).then(|| IdempotencyKey { value: "k".to_owned(), hash: "h".to_owned() }),
             input: Held::Inline(json!({"a": 1})),
             input_hash: "i".to_owned(),
+            approval_id: None,
             at,
             deadline: at.plus(timeout_ms),
         });

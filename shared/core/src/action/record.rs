@@ -1,8 +1,8 @@
 //! What an action's record holds. Stored in every journal entry, so its shape is a contract (`style.md` §2).
 
 use aip_types::{
-    ActionId, ActionMode, Capability, CapabilityId, CorrelationId, MessageId, Millis, Principal, ProtocolError,
-    RetrySafety, SessionId, SideEffect,
+    ActionId, ActionMode, ApprovalId, Capability, CapabilityId, CorrelationId, MessageId, Millis, Principal,
+    ProtocolError, RetrySafety, SessionId, SideEffect, limits,
 };
 use alloc::{
     string::{String, ToString as _},
@@ -11,7 +11,8 @@ use alloc::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::step::{About, Chain, Recorded};
+use super::phase::{Grant, Phase};
+use crate::step::{About, Chain, Recorded, fleet};
 
 /// A value in the record itself, or in the object store where it is larger than `limits::RECORD_INLINE_BYTES_MAX`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,19 +37,24 @@ pub struct Contract {
     pub read_only: bool,
     /// What a repeat does (AIP 1.0 §9.6).
     pub retry_safety: RetrySafety,
+    /// The provider wants a failed attempt repeated where its error says so (AIP 1.0 §19.2).
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub supports_retry: bool,
 }
 
 impl Contract {
     /// Freezes a capability's contract; the conservative reading where it declares none (AIP 1.0 §9.4).
     #[must_use]
     pub fn of(capability: &Capability) -> Self {
-        capability.contract.as_ref().map_or(Self { read_only: false, retry_safety: RetrySafety::Unknown }, |contract| {
-            Self {
+        capability.contract.as_ref().map_or(
+            Self { read_only: false, retry_safety: RetrySafety::Unknown, supports_retry: false },
+            |contract| Self {
                 read_only: !contract.side_effects.is_empty()
                     && contract.side_effects.iter().all(|effect| *effect == SideEffect::Read),
                 retry_safety: contract.execution.retry_safety,
-            }
-        })
+                supports_retry: contract.execution.supports_retry,
+            },
+        )
     }
 
     /// Whether an attempt whose outcome is not known may be repeated (AIP 1.0 §13.6, §19.2).
@@ -72,68 +78,40 @@ pub struct IdempotencyKey {
     pub hash: String,
 }
 
-/// The right of one attempt: which lease, which connector process.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Somebody wants an action stopped.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Grant {
-    /// Creation revision of the lease.
-    pub fence: u64,
-    /// The connector process that works under it.
-    pub instance: String,
+pub struct Stop {
+    /// Who asked; the fleet itself where the deadline has passed.
+    pub by: Principal,
+    /// Why, as the asker says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The deadline has passed: it ends `expired`, not `cancelled`.
+    pub deadline: bool,
 }
 
-/// Where an action stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Phase {
-    /// Waits for its first attempt.
-    Queued {},
-    /// An attempt may be at work.
-    Running(Grant),
-    /// The last attempt is lost and may be repeated; waits for the next.
-    RetryDue(Grant),
-    /// The last attempt is lost and may have had its effect (AIP 1.0 §13.6). Never repeated, never terminal by itself.
-    OutcomeUnknown(Grant),
-    /// Done.
-    Completed {},
-    /// Not done.
-    Failed {},
-    /// Not done in time, and without effect.
-    Expired {},
-    /// Given up.
-    DeadLettered {},
+impl Stop {
+    pub(super) const fn asked(by: Principal, reason: Option<String>) -> Self {
+        Self { by, reason, deadline: false }
+    }
+
+    pub(super) fn at_deadline() -> Self {
+        Self { by: fleet(), reason: None, deadline: true }
+    }
 }
 
-impl Phase {
-    /// Nothing changes it any more (AIP 1.0 §11.5).
-    #[must_use]
-    pub const fn is_terminal(&self) -> bool {
-        match self {
-            Self::Completed {} | Self::Failed {} | Self::Expired {} | Self::DeadLettered {} => true,
-            Self::Queued {} | Self::Running(_) | Self::RetryDue(_) | Self::OutcomeUnknown(_) => false,
-        }
-    }
-
-    /// Its name in `docs/states/` and, where it has one, its event token.
-    #[must_use]
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Queued {} => "queued",
-            Self::Running(_) => "running",
-            Self::RetryDue(_) => "retry_due",
-            Self::OutcomeUnknown(_) => "outcome_unknown",
-            Self::Completed {} => "completed",
-            Self::Failed {} => "failed",
-            Self::Expired {} => "expired",
-            Self::DeadLettered {} => "dead_lettered",
-        }
-    }
-
-    /// Nothing moves it without a new trigger: its lane message may be acknowledged (`design.md` §4.1).
-    #[must_use]
-    pub const fn is_settled_or_parked(&self) -> bool {
-        self.is_terminal() || matches!(self, Self::OutcomeUnknown(_))
-    }
+/// A question that the handler asked its caller, and its answer once there is one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Question {
+    /// Its name.
+    pub correlation_id: CorrelationId,
+    /// What is asked: an `escalation` body with a JSON Schema.
+    pub question: Held,
+    /// The answer, valid against that schema.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Held>,
 }
 
 /// The record of one action.
@@ -199,6 +177,21 @@ pub struct ActionRecord {
     /// Why it is not completed, when terminal otherwise; what an uncertain attempt said, while its outcome is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ProtocolError>,
+    /// Not before this time may the next attempt begin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_at: Option<Millis>,
+    /// The last attempt has said that it had no effect, so nothing needs to be found out about it.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub harmless: bool,
+    /// Who wants it stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Stop>,
+    /// The approval under which it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval_id: Option<ApprovalId>,
+    /// Questions to the caller, oldest first; at most `limits::QUESTIONS_MAX`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<Question>,
     /// Number of the last step, counted from 1.
     pub step: u32,
     /// Receipts so far.
@@ -221,12 +214,7 @@ impl ActionRecord {
     /// The current attempt's right, where there is or was one that matters.
     #[must_use]
     pub const fn grant(&self) -> Option<&Grant> {
-        match &self.phase {
-            Phase::Running(grant) | Phase::RetryDue(grant) | Phase::OutcomeUnknown(grant) => Some(grant),
-            Phase::Queued {} | Phase::Completed {} | Phase::Failed {} | Phase::Expired {} | Phase::DeadLettered {} => {
-                None
-            }
-        }
+        self.phase.grant()
     }
 
     /// Name of its receipt chain.
@@ -235,7 +223,79 @@ impl ActionRecord {
         alloc::format!("action:{}", self.id)
     }
 
-    pub(crate) fn may_repeat(&self) -> bool {
+    /// The record before its first step.
+    pub(super) fn of(admission: Admission) -> Self {
+        let Admission {
+            id,
+            tenant,
+            capability_id,
+            connector,
+            contract,
+            principal,
+            method,
+            mode,
+            request,
+            correlation_id,
+            session_id,
+            key,
+            input,
+            input_hash,
+            approval_id,
+            at,
+            deadline,
+        } = admission;
+        let phase = approval_id.clone().map_or(Phase::Queued {}, |approval_id| Phase::PendingApproval { approval_id });
+        let causes = alloc::vec![request.to_string()];
+        Self {
+            id,
+            tenant,
+            capability_id,
+            connector,
+            contract,
+            principal,
+            method,
+            mode,
+            request,
+            correlation_id,
+            session_id,
+            key,
+            input: Some(input),
+            input_hash,
+            accepted_at: at,
+            deadline,
+            updated_at: at,
+            started_at: None,
+            completed_at: None,
+            phase,
+            attempts: 0,
+            chunk_base: 0,
+            chunks_last: None,
+            output: None,
+            error: None,
+            retry_at: None,
+            harmless: false,
+            stop: None,
+            approval_id,
+            questions: Vec::new(),
+            step: 0,
+            receipts: 0,
+            last_receipt: None,
+            causes,
+        }
+    }
+
+    /// Another attempt may begin. One that ended with a question is not counted.
+    #[must_use]
+    pub fn attempts_left(&self) -> bool {
+        let asked = u32::try_from(self.questions.len()).unwrap_or(u32::MAX);
+        self.attempts.saturating_sub(asked) < limits::ATTEMPTS_MAX
+    }
+
+    pub(super) fn has_answered(&self, question: &CorrelationId) -> bool {
+        self.questions.iter().any(|asked| asked.correlation_id == *question && asked.answer.is_some())
+    }
+
+    pub(super) fn may_repeat(&self) -> bool {
         self.contract.may_repeat(self.key.is_some())
     }
 }
@@ -271,6 +331,8 @@ pub struct Admission {
     pub input: Held,
     /// Input hash.
     pub input_hash: String,
+    /// The approval that it needs first.
+    pub approval_id: Option<ApprovalId>,
     /// Now.
     pub at: Millis,
     /// Immutable deadline.

@@ -8,6 +8,9 @@ crate::rejection::rejections! {
     NotDue => StateNotDue, "not_due", "the time has not come";
     DeadlinePassed => ActionExpired, "deadline_passed", "the deadline has passed: nothing new begins";
     Exhausted => ActionDeadLettered, "exhausted", "the attempts are used up";
+    Mismatch => StateMismatch, "mismatch", "it names another approval or question than the awaited one";
+    TooManyQuestions => QuestionsExhausted, "too_many_questions", "the action has asked its caller too often";
+    OutcomeUnknown => OutcomeUnknown, "outcome_unknown", "only a reconciliation can say what became of it";
     NotAdmitted => StateNotAdmitted, "not_admitted", "the state does not admit this";
     Terminal => StateTerminal, "terminal", "the record is terminal";
 }

@@ -7,32 +7,48 @@ use aip_types::{
 use alloc::{collections::BTreeMap, format, string::ToString, vec::Vec};
 use serde_json::Value;
 
-use super::record::{ActionRecord, Phase};
+use super::{ActionRecord, Phase};
 
 /// The wire state of a record. An unknown outcome shows as `running` (`design.md` §4.6).
 #[must_use]
 pub fn lifecycle(record: &ActionRecord) -> ActionLifecycleState {
     match record.phase {
+        Phase::PendingApproval { .. } => ActionLifecycleState::PendingApproval,
         Phase::Queued {} | Phase::RetryDue(_) => ActionLifecycleState::Queued,
         Phase::Running(_) if record.mode == ActionMode::Streaming => ActionLifecycleState::Streaming,
-        Phase::Running(_) | Phase::OutcomeUnknown(_) => ActionLifecycleState::Running,
+        Phase::Running(_) | Phase::InputRequired { .. } | Phase::OutcomeUnknown(_) => ActionLifecycleState::Running,
+        Phase::Cancelling(_) => ActionLifecycleState::Cancelling,
         Phase::Completed {} => ActionLifecycleState::Completed,
         Phase::Failed {} => ActionLifecycleState::Failed,
+        Phase::Cancelled {} => ActionLifecycleState::Cancelled,
         Phase::Expired {} => ActionLifecycleState::Expired,
         Phase::DeadLettered {} => ActionLifecycleState::DeadLettered,
     }
 }
 
-/// The final result of a terminal record; `output` is the record's output, fetched where it lies in the object store.
+/// The result status of a record that has one: terminal, or parked until somebody decides or answers.
+fn result_status(record: &ActionRecord) -> Option<ActionResultStatus> {
+    match record.phase {
+        Phase::Completed {} => Some(ActionResultStatus::Completed),
+        Phase::Failed {} | Phase::Expired {} | Phase::DeadLettered {} => Some(ActionResultStatus::Failed),
+        Phase::Cancelled {} => Some(ActionResultStatus::Cancelled),
+        Phase::PendingApproval { .. } => Some(ActionResultStatus::PendingApproval),
+        Phase::InputRequired { .. } => Some(ActionResultStatus::RequiresHuman),
+        Phase::Queued {} | Phase::Running(_) | Phase::RetryDue(_) | Phase::Cancelling(_) | Phase::OutcomeUnknown(_) => {
+            None
+        }
+    }
+}
+
+/// The result of a record that is terminal or waits for a person; `output` is the record's output, fetched where it lies in the object store.
 ///
 /// # Errors
 /// `aip.action.not_finished` while it is open, `aip.action.outcome_unknown` when nobody knows.
 pub fn result(record: &ActionRecord, output: Option<Value>) -> Result<ActionResult, ProtocolError> {
-    let status = match record.phase {
-        Phase::Completed {} => ActionResultStatus::Completed,
-        Phase::Failed {} | Phase::Expired {} | Phase::DeadLettered {} => ActionResultStatus::Failed,
-        Phase::OutcomeUnknown(_) => return Err(ErrorCode::OutcomeUnknown.into()),
-        Phase::Queued {} | Phase::Running(_) | Phase::RetryDue(_) => return Err(ErrorCode::ActionNotFinished.into()),
+    let status = match (&record.phase, result_status(record)) {
+        (Phase::OutcomeUnknown(_), _) => return Err(ErrorCode::OutcomeUnknown.into()),
+        (_, None) => return Err(ErrorCode::ActionNotFinished.into()),
+        (_, Some(status)) => status,
     };
     Ok(ActionResult {
         action_id: record.id.clone(),
@@ -62,21 +78,21 @@ pub fn status(record: &ActionRecord) -> ActionStatus {
         correlation_id: record.correlation_id.clone(),
         state,
         queued_state: match record.phase {
-            Phase::RetryDue(_) => Some("retry_due".to_string()),
-            Phase::OutcomeUnknown(_) => Some("outcome_unknown".to_string()),
-            Phase::Queued {}
+            Phase::RetryDue(_) | Phase::InputRequired { .. } | Phase::OutcomeUnknown(_) => {
+                Some(record.phase.name().to_string())
+            }
+            Phase::PendingApproval { .. }
+            | Phase::Queued {}
             | Phase::Running(_)
+            | Phase::Cancelling(_)
             | Phase::Completed {}
             | Phase::Failed {}
+            | Phase::Cancelled {}
             | Phase::Expired {}
             | Phase::DeadLettered {} => None,
         },
-        result_status: match record.phase {
-            Phase::Completed {} => Some(ActionResultStatus::Completed),
-            Phase::Failed {} | Phase::Expired {} | Phase::DeadLettered {} => Some(ActionResultStatus::Failed),
-            Phase::Queued {} | Phase::Running(_) | Phase::RetryDue(_) | Phase::OutcomeUnknown(_) => None,
-        },
-        approval_id: None,
+        result_status: result_status(record),
+        approval_id: record.approval_id.clone(),
         transaction_id: None,
         delegation_id: None,
         started_at: record.started_at.map(Timestamp::from_millis),

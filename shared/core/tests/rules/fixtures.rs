@@ -2,10 +2,10 @@
 
 use aip_core::action::{ActionRecord, Admission, Contract, Held, IdempotencyKey, Step, admit};
 use aip_types::{
-    Action, ActionId, ActionMode, Capability, CapabilityContract, CapabilityId, CapabilityKind, CorrelationId,
-    DataContract, DataSensitivity, ExecutionContract, ExpectedCompletionMode, IdempotencyCollisionBehavior,
-    IdempotencyContract, IdempotencyKeyScope, IdempotencyRequirement, MessageId, Millis, Principal, PrincipalId,
-    PrincipalKind, RetrySafety, SideEffect,
+    Action, ActionId, ActionMode, ApprovalId, Capability, CapabilityContract, CapabilityId, CapabilityKind,
+    CorrelationId, DataContract, DataSensitivity, ExecutionContract, ExpectedCompletionMode,
+    IdempotencyCollisionBehavior, IdempotencyContract, IdempotencyKeyScope, IdempotencyRequirement, MessageId, Millis,
+    Principal, PrincipalId, PrincipalKind, RetrySafety, SideEffect,
 };
 use serde_json::json;
 
@@ -19,19 +19,28 @@ pub(crate) struct Kind {
     pub(crate) retry_safety: RetrySafety,
     pub(crate) keyed: bool,
     pub(crate) mode: ActionMode,
+    pub(crate) supports_retry: bool,
+    pub(crate) approval: bool,
 }
 
 impl Kind {
-    pub(crate) const PLAIN_READ: Self =
-        Self { read_only: true, retry_safety: RetrySafety::Safe, keyed: false, mode: ActionMode::Sync };
+    pub(crate) const PLAIN_READ: Self = Self {
+        read_only: true,
+        retry_safety: RetrySafety::Safe,
+        keyed: false,
+        mode: ActionMode::Sync,
+        supports_retry: true,
+        approval: false,
+    };
     pub(crate) const SAFE: Self = Self {
         read_only: false,
         retry_safety: RetrySafety::SafeWithIdempotencyKey,
         keyed: true,
         mode: ActionMode::Sync,
+        supports_retry: true,
+        approval: false,
     };
-    pub(crate) const UNSAFE: Self =
-        Self { read_only: false, retry_safety: RetrySafety::Unsafe, keyed: true, mode: ActionMode::Sync };
+    pub(crate) const UNSAFE: Self = Self { retry_safety: RetrySafety::Unsafe, ..Self::SAFE };
 
     pub(crate) fn may_repeat(self) -> bool {
         match self.retry_safety {
@@ -43,13 +52,13 @@ impl Kind {
 }
 
 pub(crate) fn admission(kind: Kind) -> Admission {
-    let Kind { read_only, retry_safety, keyed, mode } = kind;
+    let Kind { read_only, retry_safety, keyed, mode, supports_retry, approval } = kind;
     Admission {
         id: ActionId::new("act_1"),
         tenant: "acme".to_owned(),
         capability_id: CapabilityId::new("cap:demo:x"),
         connector: "demo".to_owned(),
-        contract: Contract { read_only, retry_safety },
+        contract: Contract { read_only, retry_safety, supports_retry },
         principal: caller(),
         method: "token".to_owned(),
         mode,
@@ -59,6 +68,7 @@ pub(crate) fn admission(kind: Kind) -> Admission {
         key: keyed.then(|| IdempotencyKey { value: "k".to_owned(), hash: "h".to_owned() }),
         input: Held::Inline(json!({"a": 1})),
         input_hash: "i".to_owned(),
+        approval_id: approval.then(|| ApprovalId::new("appr_1")),
         at: ACCEPTED,
         deadline: DEADLINE,
     }

@@ -1,11 +1,11 @@
 //! Random histories: every kind of action, every trigger, legal or not, from clocks that disagree.
 
-use aip_core::action::{ActionRecord, Grant, Held, Rejection, Settled, Step, Trigger, step};
-use aip_types::{ActionMode, ErrorCode, Millis, ProtocolError, RetrySafety};
+use aip_core::action::{ActionRecord, Grant, Held, Phase, Reconciled, Rejection, Settled, Step, Trigger, step};
+use aip_types::{ActionMode, ApprovalId, CorrelationId, ErrorCode, Millis, ProtocolError, RetrySafety};
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::json;
 
-use crate::fixtures::{Kind, queued};
+use crate::fixtures::{Kind, caller, queued};
 
 /// One trigger of a history, before it is known which fence is current.
 #[derive(Clone, Debug)]
@@ -19,10 +19,22 @@ pub(crate) struct Move {
 #[derive(Clone, Copy, Debug)]
 enum What {
     Start { over: bool, chunk_base: u64 },
-    Settle { granted: bool, completed: bool, uncertain: bool, chunks_last: Option<u64> },
+    Settle { granted: bool, how: How, chunks_last: Option<u64> },
     LeaseOver,
     DeadlineDue,
     Exhausted,
+    Cancel,
+    Approval { right: bool, granted: bool },
+    Answer { right: bool, given: bool },
+    Reconciled { done: bool, retry: bool },
+}
+
+#[derive(Clone, Copy, Debug)]
+enum How {
+    Completed,
+    Failed { uncertain: bool, retryable: bool },
+    Cancelled,
+    Asked,
 }
 
 /// A fence relative to the current one, so that long histories get somewhere, or any.
@@ -52,7 +64,15 @@ impl Moved {
         match &self.trigger {
             Trigger::Start { grant, .. } => Some(grant),
             Trigger::Settle { grant, .. } => grant.as_ref(),
-            Trigger::LeaseOver { .. } | Trigger::DeadlineDue | Trigger::Exhausted => None,
+            Trigger::LeaseOver { .. }
+            | Trigger::DeadlineDue
+            | Trigger::Exhausted
+            | Trigger::Cancel { .. }
+            | Trigger::Approved { .. }
+            | Trigger::Unapproved { .. }
+            | Trigger::Answered { .. }
+            | Trigger::Unanswered { .. }
+            | Trigger::Reconciled(_) => None,
         }
     }
 
@@ -110,37 +130,98 @@ fn trigger(one: &Move, record: &ActionRecord) -> Trigger {
     let grant = Grant { fence, instance };
     match one.what {
         What::Start { over, chunk_base } => Trigger::Start { grant, over, chunk_base },
-        What::Settle { granted, completed, uncertain, chunks_last } => {
-            let settled = if completed {
-                Settled::Completed { output: Held::Inline(json!({"fence": fence})) }
-            } else {
-                Settled::Failed { error: ProtocolError::from(ErrorCode::ConnectorFailed), uncertain }
-            };
-            Trigger::Settle { grant: granted.then_some(grant), settled, chunks_last }
+        What::Settle { granted, how, chunks_last } => {
+            Trigger::Settle { grant: granted.then_some(grant), settled: settled(how, fence, record), chunks_last }
         }
         What::LeaseOver => Trigger::LeaseOver { fence },
         What::DeadlineDue => Trigger::DeadlineDue,
         What::Exhausted => Trigger::Exhausted,
+        What::Cancel => Trigger::Cancel { by: caller(), reason: None },
+        What::Approval { right, granted } => {
+            let approval_id = ApprovalId::new(if right { "appr_1" } else { "appr_2" });
+            if granted {
+                Trigger::Approved { approval_id }
+            } else {
+                Trigger::Unapproved { approval_id, code: ErrorCode::ActionCancelled }
+            }
+        }
+        What::Answer { right, given } => {
+            let asked = if right { record.questions.len() } else { 99 };
+            let correlation_id = CorrelationId::new(format!("corr_q{asked}"));
+            if given {
+                Trigger::Answered { correlation_id, answer: Held::Inline(json!("yes")) }
+            } else {
+                Trigger::Unanswered { correlation_id, code: ErrorCode::ActionCancelled }
+            }
+        }
+        What::Reconciled { done: true, .. } => {
+            Trigger::Reconciled(Reconciled::Done { output: Held::Inline(json!({"fence": fence})) })
+        }
+        What::Reconciled { retry, .. } => {
+            Trigger::Reconciled(Reconciled::NotDone { error: ProtocolError::from(ErrorCode::ConnectorFailed), retry })
+        }
+    }
+}
+
+fn settled(how: How, fence: u64, record: &ActionRecord) -> Settled {
+    match how {
+        How::Completed => Settled::Completed { output: Held::Inline(json!({"fence": fence})) },
+        How::Failed { uncertain, retryable } => {
+            let mut error = ProtocolError::from(ErrorCode::ConnectorFailed);
+            error.retryable = Some(retryable);
+            Settled::Failed { error, uncertain }
+        }
+        How::Cancelled => Settled::Cancelled {},
+        How::Asked => {
+            // A repeated report names the same question.
+            let asked = match record.phase {
+                Phase::InputRequired { .. } => record.questions.len(),
+                _ => record.questions.len() + 1,
+            };
+            Settled::Asked {
+                correlation_id: CorrelationId::new(format!("corr_q{asked}")),
+                question: Held::Inline(json!({"kind": "input"})),
+            }
+        }
     }
 }
 
 pub(crate) fn kind() -> impl Strategy<Value = Kind> {
-    (any::<bool>(), select(RetrySafety::ALL), any::<bool>(), select(ActionMode::ALL))
-        .prop_map(|(read_only, retry_safety, keyed, mode)| Kind { read_only, retry_safety, keyed, mode })
+    let approval = prop::bool::weighted(0.2);
+    (any::<bool>(), select(RetrySafety::ALL), any::<bool>(), select(ActionMode::ALL), any::<bool>(), approval).prop_map(
+        |(read_only, retry_safety, keyed, mode, supports_retry, approval)| Kind {
+            read_only,
+            retry_safety,
+            keyed,
+            mode,
+            supports_retry,
+            approval,
+        },
+    )
 }
 
 fn one_move() -> impl Strategy<Value = Move> {
     let start = (prop::bool::weighted(0.8), 0..50_u64).prop_map(|(over, chunk_base)| What::Start { over, chunk_base });
-    let settle =
-        (prop::bool::weighted(0.8), any::<bool>(), prop::bool::weighted(0.7), prop::option::of(0..50_u64)).prop_map(
-            |(granted, completed, uncertain, chunks_last)| What::Settle { granted, completed, uncertain, chunks_last },
-        );
+    let how = prop_oneof![
+        2 => Just(How::Completed),
+        4 => (prop::bool::weighted(0.6), any::<bool>())
+            .prop_map(|(uncertain, retryable)| How::Failed { uncertain, retryable }),
+        1 => Just(How::Cancelled),
+        2 => Just(How::Asked),
+    ];
+    let settle = (prop::bool::weighted(0.8), how, prop::option::of(0..50_u64))
+        .prop_map(|(granted, how, chunks_last)| What::Settle { granted, how, chunks_last });
+    let likely = || prop::bool::weighted(0.8);
     let what = prop_oneof![
         8 => start,
         2 => settle,
         4 => Just(What::LeaseOver),
         1 => Just(What::DeadlineDue),
         1 => Just(What::Exhausted),
+        1 => Just(What::Cancel),
+        2 => (likely(), likely()).prop_map(|(right, granted)| What::Approval { right, granted }),
+        2 => (likely(), likely()).prop_map(|(right, given)| What::Answer { right, given }),
+        1 => (any::<bool>(), likely()).prop_map(|(done, retry)| What::Reconciled { done, retry }),
     ];
     let fence = prop_oneof![4 => Just(Which::Current), 4 => Just(Which::Next), 1 => (0..40_u64).prop_map(Which::Any)];
     // Mostly before the deadline; clocks of different processes disagree, also about the order.

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use aip_core::action::{self, ActionRecord, Grant, Held, Phase, Rejection, Settled, Trigger, lifecycle, matrix, step};
-use aip_types::{ActionLifecycleState, ErrorCode, Millis, ProtocolError, ReceiptChain, limits};
+use aip_core::action::{
+    self, ActionRecord, Grant, Held, Phase, Reconciled, Rejection, Settled, Trigger, lifecycle, matrix, step,
+};
+use aip_types::{ActionLifecycleState, CorrelationId, ErrorCode, Millis, ProtocolError, ReceiptChain, limits};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -78,8 +80,8 @@ proptest! {
             match grant {
                 Some(grant) => prop_assert_eq!(Some(grant), moved.before.grant()),
                 None => {
-                    let plain = moved.before.is_plain_read() && moved.before.phase == (Phase::Queued {});
-                    prop_assert!(plain, "{:?}", moved.before.phase);
+                    let offered = matches!(moved.before.phase, Phase::Queued {} | Phase::Cancelling(None));
+                    prop_assert!(moved.before.is_plain_read() && offered, "{:?}", moved.before.phase);
                 }
             }
         }
@@ -89,24 +91,93 @@ proptest! {
     fn attempts_are_bounded_and_counted(life in life()) {
         let begun = life.moves.iter().filter(|moved| moved.began()).count();
         prop_assert_eq!(usize::try_from(life.last().attempts).unwrap(), begun);
-        prop_assert!(life.last().attempts <= limits::ATTEMPTS_MAX);
+        let asked = u32::try_from(life.last().questions.len()).unwrap();
+        prop_assert!(life.last().attempts <= limits::ATTEMPTS_MAX + asked);
+        prop_assert!(life.last().questions.len() <= limits::QUESTIONS_MAX);
     }
 
-    /// AIP 1.0 §19.2: what may not be repeated begins at most once, whatever is lost.
+    /// AIP 1.0 §19.2: what may not be repeated begins once, unless the attempt before is known to have had no effect.
     #[test]
-    fn what_may_not_be_repeated_begins_once(life in life()) {
+    fn what_may_not_be_repeated_begins_again_only_after_a_harmless_attempt(life in life()) {
         prop_assume!(!life.kind.may_repeat());
-        prop_assert!(life.moves.iter().filter(|moved| moved.began()).count() <= 1);
+        for again in life.moves.iter().filter(|moved| moved.began() && moved.before.attempts > 0) {
+            prop_assert!(again.before.harmless && matches!(again.before.phase, Phase::RetryDue(_)));
+        }
     }
 
-    /// AIP 1.0 §13.6: only a definite answer of the very attempt ends an unknown outcome.
+    /// The handler itself said so (a question, a definite failure), or a reconciliation did.
     #[test]
-    fn an_unknown_outcome_is_left_by_its_attempts_answer_only(life in life()) {
+    fn an_attempt_is_harmless_only_if_somebody_said_so(life in life()) {
+        for moved in &life.moves {
+            let Some(step) = moved.step().filter(|step| step.record.harmless && !moved.before.harmless) else { continue };
+            let said = match &moved.trigger {
+                Trigger::Settle { settled, .. } => {
+                    matches!(settled, Settled::Asked { .. } | Settled::Failed { uncertain: false, .. })
+                }
+                Trigger::Reconciled(outcome) => matches!(outcome, Reconciled::NotDone { .. }),
+                _ => false,
+            };
+            prop_assert!(said, "{:?}", step.record.phase);
+        }
+    }
+
+    /// AIP 1.0 §11.8: what may have had an effect is never labelled cancelled, expired or dead-lettered.
+    #[test]
+    fn a_lost_mutation_is_never_called_without_effect(life in life()) {
+        prop_assume!(!life.kind.read_only);
+        for moved in &life.moves {
+            let Some(step) = moved.step() else { continue };
+            let silent = matches!(step.record.phase, Phase::Cancelled {} | Phase::Expired {} | Phase::DeadLettered {});
+            if silent {
+                let idle = matches!(moved.before.phase, Phase::Queued {} | Phase::PendingApproval { .. });
+                let told = matches!(moved.trigger, Trigger::Settle { .. });
+                prop_assert!(idle || moved.before.harmless || told);
+            }
+        }
+    }
+
+    /// AIP 1.0 §12: nothing begins before the approval that the action was admitted under.
+    #[test]
+    fn nothing_begins_unapproved(life in life()) {
+        prop_assume!(life.kind.approval);
+        let mut approved = false;
+        for moved in &life.moves {
+            prop_assert!(approved || !moved.began());
+            approved |= moved.result.is_ok() && matches!(moved.trigger, Trigger::Approved { .. });
+        }
+    }
+
+    #[test]
+    fn a_wish_to_stop_is_kept_and_nothing_new_begins_after_it(life in life()) {
+        for moved in life.moves.iter().filter(|moved| moved.before.stop.is_some()) {
+            prop_assert!(!moved.began() || moved.before.harmless);
+            prop_assert!(moved.step().is_none_or(|step| step.record.stop.is_some()));
+        }
+    }
+
+    /// A question is asked once and answered once, and its answer outlives every attempt.
+    #[test]
+    fn answers_are_kept(life in life()) {
+        let answered = |record: &ActionRecord| record.questions.iter().filter(|one| one.answer.is_some()).count();
+        let counts: Vec<_> = life.steps().map(|step| (answered(&step.record), step.record.questions.len())).collect();
+        prop_assert!(counts.windows(2).all(|pair| pair[0].0 <= pair[1].0 && pair[0].1 <= pair[1].1), "{counts:?}");
+        prop_assert!(counts.iter().all(|(answered, asked)| asked - answered <= 1));
+    }
+
+    /// AIP 1.0 §13.6: only a definite answer of the very attempt, or a reconciliation, ends an unknown outcome.
+    #[test]
+    fn an_unknown_outcome_is_left_by_a_definite_answer_only(life in life()) {
         for moved in life.moves.iter().filter(|moved| is_unknown(&moved.before)) {
             let Some(step) = moved.step() else { continue };
-            prop_assert_eq!(moved.grant(), moved.before.grant());
-            let settles = matches!(moved.trigger, Trigger::Settle { .. });
-            prop_assert!(settles && (step.record.phase.is_terminal() || moved.before.error.is_none()));
+            match &moved.trigger {
+                Trigger::Settle { settled, .. } => {
+                    prop_assert_eq!(moved.grant(), moved.before.grant());
+                    let sure = !matches!(settled, Settled::Failed { uncertain: true, .. });
+                    prop_assert!(sure || is_unknown(&step.record));
+                }
+                Trigger::Reconciled(_) => {}
+                other => prop_assert!(false, "{other:?}"),
+            }
         }
     }
 
@@ -179,7 +250,8 @@ proptest! {
             prop_assert_eq!(record.completed_at.is_some(), terminal);
             prop_assert_eq!(record.output.is_some(), record.phase == (Phase::Completed {}));
             prop_assert!(!terminal || record.error.is_some() != record.output.is_some());
-            prop_assert!(record.error.is_none() || terminal || is_unknown(record));
+            let failed = matches!(record.phase, Phase::RetryDue(_)) && record.harmless;
+            prop_assert!(record.error.is_none() || terminal || is_unknown(record) || failed || record.stop.is_some());
         }
     }
 
@@ -207,7 +279,13 @@ proptest! {
         for step in life.steps() {
             let record = &step.record;
             let (event, seen) = match record.phase {
+                Phase::PendingApproval { .. } => ("pending_approval", ActionLifecycleState::PendingApproval),
+                Phase::Queued {} if record.approval_id.is_some() => ("approved", ActionLifecycleState::Queued),
                 Phase::Queued {} => ("queued", ActionLifecycleState::Queued),
+                Phase::InputRequired { .. } => ("input_required", ActionLifecycleState::Running),
+                Phase::Cancelling(_) => ("cancelling", ActionLifecycleState::Cancelling),
+                Phase::Cancelled {} => ("cancelled", ActionLifecycleState::Cancelled),
+                Phase::RetryDue(_) if step.event == "answered" => ("answered", ActionLifecycleState::Queued),
                 Phase::Running(_) if record.mode.as_str() == "streaming" => ("started", ActionLifecycleState::Streaming),
                 Phase::Running(_) => ("started", ActionLifecycleState::Running),
                 Phase::RetryDue(_) => ("retry_due", ActionLifecycleState::Queued),
@@ -219,9 +297,10 @@ proptest! {
             };
             prop_assert_eq!((step.event, lifecycle(record)), (event, seen));
             let status = action::status(record);
-            prop_assert_eq!(status.result_status.is_some(), record.phase.is_terminal());
+            let person = matches!(record.phase, Phase::PendingApproval { .. } | Phase::InputRequired { .. });
+            prop_assert_eq!(status.result_status.is_some(), record.phase.is_terminal() || person);
             let result = action::result(record, None);
-            prop_assert_eq!(result.is_ok(), record.phase.is_terminal());
+            prop_assert_eq!(result.ok().map(|result| result.status), status.result_status);
         }
     }
 
@@ -247,20 +326,110 @@ fn random_lives_reach_every_phase_and_every_refusal() {
         refusals.extend(life.moves.iter().filter_map(|moved| moved.result.as_ref().err()).map(|why| why.name()));
         attempts = attempts.max(life.last().attempts);
     }
-    let all = ["completed", "dead_lettered", "expired", "failed", "outcome_unknown", "queued", "retry_due", "started"];
+    let all = [
+        "answered",
+        "approved",
+        "cancelled",
+        "cancelling",
+        "completed",
+        "dead_lettered",
+        "expired",
+        "failed",
+        "input_required",
+        "outcome_unknown",
+        "pending_approval",
+        "queued",
+        "retry_due",
+        "started",
+    ];
     assert_eq!(phases.into_iter().collect::<Vec<_>>(), all);
     let all = [
         "deadline_passed",
-        "exhausted",
         "lease_held",
+        "mismatch",
         "not_admitted",
         "not_due",
+        "outcome_unknown",
         "repeated",
         "stale_fence",
         "terminal",
     ];
-    assert_eq!(refusals.into_iter().collect::<Vec<_>>(), all);
-    assert_eq!(attempts, limits::ATTEMPTS_MAX);
+    let refusals: Vec<_> = refusals.into_iter().collect();
+    assert!(all.iter().all(|name| refusals.contains(name)), "{refusals:?}");
+    assert!(attempts > 8, "{attempts}");
+}
+
+#[test]
+fn the_last_attempt_is_the_last() {
+    let mut record = record(Kind::SAFE);
+    for fence in 1..=u64::from(limits::ATTEMPTS_MAX) {
+        let trigger = Trigger::Start { grant: grant(fence), over: true, chunk_base: 0 };
+        record = step(&record, trigger, Millis(1_100)).unwrap().record;
+        record = step(&record, Trigger::LeaseOver { fence }, Millis(1_100)).unwrap().record;
+    }
+    let trigger = Trigger::Start { grant: grant(99), over: true, chunk_base: 0 };
+    assert_eq!(step(&record, trigger, Millis(1_100)).err(), Some(Rejection::Exhausted));
+}
+
+/// Questions cost no attempts, and there is an end to them.
+#[test]
+fn a_handler_may_ask_only_so_often() {
+    let mut record = record(Kind::UNSAFE);
+    for number in 1_u64.. {
+        let trigger = Trigger::Start { grant: grant(number), over: true, chunk_base: 0 };
+        record = step(&record, trigger, Millis(1_100)).unwrap().record;
+        let correlation_id = CorrelationId::new(format!("corr_{number}"));
+        let settled =
+            Settled::Asked { correlation_id: correlation_id.clone(), question: Held::Inline(json!({"kind": "input"})) };
+        let trigger = Trigger::Settle { grant: Some(grant(number)), settled, chunks_last: None };
+        match step(&record, trigger, Millis(1_100)) {
+            Ok(step) => record = step.record,
+            Err(rejection) => {
+                assert_eq!((rejection, record.questions.len()), (Rejection::TooManyQuestions, limits::QUESTIONS_MAX));
+                break;
+            }
+        }
+        let trigger = Trigger::Answered { correlation_id, answer: Held::Inline(json!(number)) };
+        record = step(&record, trigger, Millis(1_100)).unwrap().record;
+    }
+}
+
+/// AIP 1.0 §19.2: a failure that may be repeated waits its time, and is final where the deadline would pass.
+#[test]
+fn a_retryable_failure_is_tried_again_after_its_delay() {
+    let mut error = ProtocolError::from(ErrorCode::ConnectorFailed);
+    (error.retryable, error.retry_after_ms) = (Some(true), Some(700));
+    let waiting =
+        ended(&running(Kind::SAFE), Settled::Failed { error: error.clone(), uncertain: false }).unwrap().record;
+    assert_eq!((waiting.phase.name(), waiting.retry_at), ("retry_due", Some(Millis(1_900))));
+    let again = || Trigger::Start { grant: grant(6), over: true, chunk_base: 0 };
+    assert_eq!(step(&waiting, again(), Millis(1_899)).err(), Some(Rejection::NotDue));
+    assert_eq!(step(&waiting, again(), Millis(1_900)).unwrap().record.phase, Phase::Running(grant(6)));
+    error.retry_after_ms = Some(1_800);
+    let ended = ended(&running(Kind::SAFE), Settled::Failed { error, uncertain: false }).unwrap().record;
+    assert_eq!(ended.phase, Phase::Failed {});
+}
+
+/// AIP 1.0 §11.8: the provider may have won the race, and then its result stands.
+#[test]
+fn a_result_that_overtakes_a_cancellation_stands() {
+    let cancel = Trigger::Cancel { by: crate::fixtures::caller(), reason: None };
+    let cancelling = step(&running(Kind::UNSAFE), cancel.clone(), Millis(1_150)).unwrap().record;
+    assert_eq!(cancelling.phase, Phase::Cancelling(Some(grant(5))));
+    assert_eq!(step(&cancelling, cancel, Millis(1_160)).err(), Some(Rejection::Repeated));
+    let done = ended(&cancelling, Settled::Completed { output: Held::Inline(json!(1)) }).unwrap().record;
+    assert_eq!(done.phase, Phase::Completed {});
+    assert_eq!(ended(&cancelling, Settled::Cancelled {}).unwrap().record.phase, Phase::Cancelled {});
+    let lost = step(&cancelling, Trigger::LeaseOver { fence: 5 }, Millis(1_300)).unwrap().record;
+    assert!(is_unknown(&lost));
+}
+
+/// A deadline asks a running mutation to stop; it never declares that it did.
+#[test]
+fn a_mutation_at_its_deadline_is_asked_to_stop() {
+    let asked = step(&running(Kind::UNSAFE), Trigger::DeadlineDue, DEADLINE).unwrap().record;
+    assert_eq!(asked.phase.name(), "cancelling");
+    assert_eq!(ended(&asked, Settled::Cancelled {}).unwrap().record.phase, Phase::Expired {});
 }
 
 fn grant(fence: u64) -> Grant {
@@ -326,5 +495,5 @@ fn the_matrix_has_no_empty_cell() {
     let matrix = matrix();
     let rows: Vec<&str> = matrix.lines().filter(|line| line.starts_with("| ")).collect();
     assert!(rows.len() > 16 * 3);
-    assert!(rows.iter().all(|row| row.split('|').count() == 11 && !row.contains("|  |")), "{matrix}");
+    assert!(rows.iter().all(|row| row.split('|').count() == 16 && !row.contains("|  |")), "{matrix}");
 }

@@ -97,7 +97,8 @@ fn of_any_set_of_faults_the_earliest_is_answered() {
 #[test]
 fn a_right_request_is_admitted_on_its_contract() {
     let terms = World::right().check().unwrap();
-    let contract = Contract { read_only: false, retry_safety: RetrySafety::SafeWithIdempotencyKey };
+    let contract =
+        Contract { read_only: false, retry_safety: RetrySafety::SafeWithIdempotencyKey, supports_retry: true };
     let deadline = AT.plus(limits::ACTION_TIMEOUT_MS_DEFAULT);
     assert_eq!(terms, Terms { mode: ActionMode::Sync, deadline, contract });
 }

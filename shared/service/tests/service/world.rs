@@ -33,7 +33,11 @@ impl World {
             tenant: "acme".to_owned(),
             capability_id: CapabilityId::new("cap:demo:x"),
             connector: "demo".to_owned(),
-            contract: Contract { read_only: false, retry_safety: RetrySafety::SafeWithIdempotencyKey },
+            contract: Contract {
+                read_only: false,
+                retry_safety: RetrySafety::SafeWithIdempotencyKey,
+                supports_retry: true,
+            },
             principal: Principal::new(PrincipalId::new("service:caller"), PrincipalKind::Service),
             method: "token".to_owned(),
             mode: ActionMode::Sync,
@@ -43,6 +47,7 @@ impl World {
             key: Some(IdempotencyKey { value: "k".to_owned(), hash: "h".to_owned() }),
             input: Held::Inline(json!({})),
             input_hash: "i".to_owned(),
+            approval_id: None,
             at,
             deadline: at.plus(600_000),
         });
