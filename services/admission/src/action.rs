@@ -48,6 +48,10 @@ impl Actions {
         Ok(Self { bus: ctx.bus.clone(), catalogue, waiters, room, keys: Keys::new(ctx.bus.clone()) })
     }
 
+    pub(crate) const fn bus(&self) -> &Bus {
+        &self.bus
+    }
+
     pub(crate) async fn on_action(&self, request: &Request, action: &Action) -> Result<Answer, ProtocolError> {
         let judged = self.judge(request, action)?;
         let key_hash = action.idempotency_key.as_deref().map(|key| {

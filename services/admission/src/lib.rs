@@ -4,6 +4,7 @@
 //! an idempotency key reserved? In [`keyed`]. Start reading at [`serve`].
 
 mod action;
+mod cancel;
 mod connectors;
 mod keyed;
 mod manifest;
@@ -38,6 +39,7 @@ pub async fn serve(ctx: Context, _config: Config) -> anyhow::Result<()> {
             )]
             match &request.envelope.body {
                 MessageBody::Action(action) => actions.on_action(&request, action).await,
+                MessageBody::Cancel(cancel) => actions.on_cancel(&request, cancel).await,
                 MessageBody::ManifestRequest(wanted) => {
                     Ok(Answer::from(manifest::manifest(&catalogue.now(), &request.caller, wanted)))
                 }

@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
-use aip_handler::{Connector, ConnectorName, Failure, Handler, Work};
+use aip_handler::{Connector, ConnectorName, Failure, Handler, StopReason, Work};
 use aip_types::{
     Capability, ErrorCategory, IdempotencyRequirement, ProtocolError, RetrySafety, SideEffect, StreamChunkKind,
 };
@@ -166,11 +166,18 @@ impl Handler for Slow {
         for done in 1..=SLOW_PARTS {
             tokio::select! {
                 () = tokio::time::sleep(part) => {}
-                _ = work.cancelled() => return Err(Failure::connector("cancelled")),
+                why = work.cancelled() => return Err(stopped(why)),
             }
             work.chunk(StreamChunkKind::Progress, Some(json!({ "done": done, "of": SLOW_PARTS }))).await?;
         }
         Ok(json!({ "seconds": asked }))
+    }
+}
+
+fn stopped(why: StopReason) -> Failure {
+    match why {
+        StopReason::Cancelled | StopReason::DeadlinePassed => Failure::cancelled(),
+        StopReason::LeaseLost => Failure::connector("lease_lost"),
     }
 }
 

@@ -45,6 +45,7 @@ fn router(ctx: &Context) -> Router {
         .route("/aip/v1/actions", post(post::action))
         .route("/aip/v1/manifest", get(read::manifest))
         .route("/aip/v1/actions/{action_id}", get(read::status))
+        .route("/aip/v1/actions/{action_id}/cancel", post(post::cancel))
         .route("/aip/v1/actions/{action_id}/result", get(read::result))
         .route("/aip/v1/actions/{action_id}/events", get(read::events))
         .route("/aip/v1/receipts/{chain_id}", get(read::receipts))

@@ -2,7 +2,7 @@
 
 use aip_edge::{Edge, MediaType, Message, Refusal, body};
 use aip_service::{Correlation, receive::EdgeContext};
-use aip_types::{ErrorCode, MessageType, ProtocolError, limits};
+use aip_types::{Cancel, CancelTarget, ErrorCode, MessageType, ProtocolError, limits};
 use axum::{
     body::Body,
     extract::{Request, State},
@@ -10,6 +10,7 @@ use axum::{
 };
 
 use crate::query::Query;
+use crate::read::{Id, action_id};
 
 /// `POST /aip/v1/messages`: any envelope.
 pub(crate) async fn message(State(edge): State<Edge>, request: Request) -> Result<Response<Body>, Refusal> {
@@ -19,6 +20,40 @@ pub(crate) async fn message(State(edge): State<Edge>, request: Request) -> Resul
 /// `POST /aip/v1/actions`: an envelope with an action.
 pub(crate) async fn action(State(edge): State<Edge>, request: Request) -> Result<Response<Body>, Refusal> {
     forward(&edge, request, Some(MessageType::Action)).await
+}
+
+/// The optional body of a cancellation.
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wish {
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+/// `POST /aip/v1/actions/{action_id}/cancel`, with `{"reason": …}` or without a body.
+pub(crate) async fn cancel(State(edge): State<Edge>, id: Id, request: Request) -> Result<Response<Body>, Refusal> {
+    let (parts, content) = request.into_parts();
+    let context = match edge.require(&parts.headers) {
+        Ok(context) => context,
+        Err(error) => {
+            body::discard(&parts.headers, content).await;
+            return Err(Refusal::from(error));
+        }
+    };
+    Query::of(&parts.uri)?.end()?;
+    let text = body::read(&parts.headers, content, limits::REQUEST_BODY_BYTES_MAX).await?;
+    let wish = if text.is_empty() {
+        Wish::default()
+    } else {
+        MediaType::of(&parts.headers)?;
+        serde_json::from_slice(&text)
+            .map_err(|_| ProtocolError::from(ErrorCode::EnvelopeInvalid).with_finding("", "cancel_body"))?
+    };
+    let cancel = Cancel { reason: wish.reason, ..Cancel::new(CancelTarget::Action(action_id(id)?)) };
+    let message = Message::translated(cancel.into(), None)?;
+    let answer = edge.forward(&message, &context).await;
+    let answer = answer.map_err(|error| Refusal::new(error, message.correlation().clone(), MediaType::default()))?;
+    Ok(answer.into_body(MediaType::default()))
 }
 
 async fn forward(edge: &Edge, request: Request, only: Option<MessageType>) -> Result<Response<Body>, Refusal> {

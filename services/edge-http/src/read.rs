@@ -14,7 +14,7 @@ use axum::{
 use crate::query::{Query, invalid};
 
 /// The one id in a path. What cannot be decoded is no id.
-type Id = Result<Path<String>, PathRejection>;
+pub(crate) type Id = Result<Path<String>, PathRejection>;
 
 /// A translated request, and how long its owner may wait.
 type Translated = Result<(MessageBody, Option<u64>), ProtocolError>;
@@ -89,7 +89,7 @@ async fn read(
     Ok(answer.into_body(MediaType::default()))
 }
 
-fn action_id(id: Id) -> Result<ActionId, ProtocolError> {
+pub(crate) fn action_id(id: Id) -> Result<ActionId, ProtocolError> {
     let Path(id) = id.map_err(|_| invalid("action_id", "utf8"))?;
     tracing::Span::current().record("action_id", id.as_str());
     Ok(ActionId::new(id))

@@ -36,8 +36,12 @@ impl Scheduler {
         // A process that dies takes its offers along: then the read is offered anew.
         let connector = record.connector.clone();
         let gone = self.catalogue.when(move |later| snapshot.lost_any(later, &connector));
-        let reply =
-            tokio::select! { reply = asked => reply, lost = gone => { lost?; return Ok(Next::Later(NOBODY)); } };
+        let reply = tokio::select! {
+            reply = asked => reply,
+            lost = gone => { lost?; return Ok(Next::Later(NOBODY)); }
+            // A read has no effect: who is not waited for need not be heard.
+            () = holding.unwanted() => return Ok(Next::Again),
+        };
         match reply {
             Ok(OfferReply::Result { outcome, .. }) => {
                 let settled = self.settled(record, outcome).await?;

@@ -6,7 +6,7 @@ use std::{
 };
 
 use aip_bus::{Loaded, subjects::RecordKey, work::Fence};
-use aip_core::action::ActionRecord;
+use aip_core::action::{ActionRecord, Phase};
 use aip_service::since_start;
 use aip_types::limits;
 use tokio::{
@@ -44,6 +44,20 @@ impl Holding {
     /// Tells of every change from now on.
     pub(crate) fn follow(&self) -> watch::Receiver<Loaded<ActionRecord>> {
         self.latest.subscribe()
+    }
+
+    /// Resolves when nobody wants the work any more: it is to be stopped, or over.
+    pub(crate) async fn unwanted(&self) {
+        let mut changes = self.follow();
+        loop {
+            let phase = changes.borrow_and_update().entry.state.phase.clone();
+            if phase.is_terminal() || matches!(phase, Phase::Cancelling(_)) {
+                return;
+            }
+            if changes.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
     }
 
     /// Remembers a lease that was asked for at this time and given.

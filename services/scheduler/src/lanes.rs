@@ -3,11 +3,11 @@
 use std::{sync::Arc, time::Duration};
 
 use aip_bus::{
-    BusError, Messages, Received,
-    subjects::{AIP_TRIGGERS, DueSubject, Lane, LaneKind, lane},
+    BusError, CANCEL, CancelAsked, DEADLINE, Loaded, Messages, Received,
+    subjects::{AIP_TRIGGERS, DueSubject, Lane, LaneKind, RecordKey, lane},
     work::{Control, Fence, StopReason},
 };
-use aip_core::action::{ActionRecord, Trigger};
+use aip_core::action::{ActionRecord, Rejection, Trigger};
 use aip_service::{Driven, drive, now};
 use aip_types::limits;
 use anyhow::Context as _;
@@ -75,18 +75,57 @@ impl Scheduler {
         }
     }
 
-    /// A deadline came. A timer that is not the one in the record is ignored.
+    /// What came due for an action, or was asked for.
     async fn on_due(&self, received: &Received) -> Result<(), BusError> {
-        let Some(DueSubject { key, nonce, .. }) = DueSubject::parse(&received.stored.subject) else {
+        let Some(DueSubject { key, purpose, nonce }) = DueSubject::parse(&received.stored.subject) else {
             return self.bus.quarantine(AIP_TRIGGERS, "due", &received.stored, "subject").await;
         };
-        let Some(loaded) = self.bus.load::<ActionRecord>(&key, aip_bus::Source::Leader).await? else { return Ok(()) };
+        match purpose.as_str() {
+            DEADLINE => self.on_deadline(&key, &nonce).await,
+            CANCEL => match serde_json::from_slice::<CancelAsked>(&received.stored.payload) {
+                Ok(asked) => self.on_cancel(&key, &nonce, asked).await,
+                Err(_) => self.bus.quarantine(AIP_TRIGGERS, "due", &received.stored, "undecodable").await,
+            },
+            _ => self.bus.quarantine(AIP_TRIGGERS, "due", &received.stored, "purpose").await,
+        }
+    }
+
+    /// Somebody wants it stopped: the wish is recorded, then whoever works is told (AIP 1.0 §11.8).
+    async fn on_cancel(&self, key: &RecordKey, message: &str, asked: CancelAsked) -> Result<(), BusError> {
+        let CancelAsked { by, reason } = asked;
+        match drive(&self.bus, key, message, &Trigger::Cancel { by, reason }, None).await? {
+            Driven::Saved(saved) => {
+                self.stop(&saved.entry.state, StopReason::Cancelled).await?;
+                self.heard(key, &saved).await
+            }
+            // Told again, where it was not heard the first time.
+            Driven::Refused(Rejection::Repeated, loaded) => self.stop(&loaded.entry.state, StopReason::Cancelled).await,
+            Driven::Refused(..) | Driven::Absent => Ok(()),
+        }
+    }
+
+    /// What a trigger made of a record is told to whom it concerns.
+    async fn heard(&self, key: &RecordKey, saved: &Loaded<ActionRecord>) -> Result<(), BusError> {
+        if saved.entry.state.phase.is_settled_or_parked() {
+            return self.announce(key, saved).await;
+        }
+        if let Some(holding) = self.holdings.get(key) {
+            holding.learn(saved);
+        }
+        Ok(())
+    }
+
+    /// A deadline came. A timer that is not the one in the record is ignored.
+    async fn on_deadline(&self, key: &RecordKey, nonce: &str) -> Result<(), BusError> {
+        let Some(loaded) = self.bus.load::<ActionRecord>(key, aip_bus::Source::Leader).await? else { return Ok(()) };
         if nonce != deadline_nonce(&loaded.entry.state) || loaded.entry.state.phase.is_settled_or_parked() {
             return Ok(());
         }
+        let driven = drive(&self.bus, key, DEADLINE, &Trigger::DeadlineDue, Some(loaded.clone())).await?;
+        // After the step: a handler that stops at once is believed only then.
         self.stop(&loaded.entry.state, StopReason::DeadlinePassed).await?;
-        match drive(&self.bus, &key, "deadline", &Trigger::DeadlineDue, Some(loaded)).await? {
-            Driven::Saved(saved) => self.announce(&key, &saved).await,
+        match driven {
+            Driven::Saved(saved) => self.heard(key, &saved).await,
             Driven::Refused(..) | Driven::Absent => Ok(()),
         }
     }
@@ -104,15 +143,11 @@ impl Scheduler {
     }
 
     /// Makes the deadline durable, once the work outlives a part of its first lease (`design.md` §4.9).
-    pub(crate) async fn arm_deadline(
-        &self,
-        key: &aip_bus::subjects::RecordKey,
-        record: &ActionRecord,
-    ) -> Result<(), BusError> {
+    pub(crate) async fn arm_deadline(&self, key: &RecordKey, record: &ActionRecord) -> Result<(), BusError> {
         if record.deadline <= now() {
             return Ok(());
         }
-        self.bus.arm(key, "deadline", &deadline_nonce(record), record.deadline).await
+        self.bus.arm(key, DEADLINE, &deadline_nonce(record), record.deadline).await
     }
 }
 

@@ -17,9 +17,9 @@ use crate::{Scheduler, attempt::tenant};
 
 /// How long the news of a settlement waits for the word of this process itself.
 const OWN_SETTLEMENT: Duration = Duration::from_millis(20);
-/// Events after which a lane message is not needed any more.
-const SETTLED: [&str; 7] =
-    ["completed", "failed", "cancelled", "expired", "dead_lettered", "outcome_unknown", "input_required"];
+/// Events that a holder must hear of: after them its lane message is not needed any more, or its work is not wanted.
+const HEARD: [&str; 8] =
+    ["completed", "failed", "cancelled", "expired", "dead_lettered", "outcome_unknown", "input_required", "cancelling"];
 
 impl Scheduler {
     /// What a handler answered, as the record takes it: an output that violates its schema is a failure (AIP 1.0 §11.7).
@@ -27,6 +27,7 @@ impl Scheduler {
         let output = match outcome {
             Outcome::Completed { output } => output,
             Outcome::Failed { error, uncertain } => return Ok(Settled::Failed { error: bounded(error), uncertain }),
+            Outcome::Cancelled {} => return Ok(Settled::Cancelled {}),
         };
         let bytes = serde_json::to_vec(&output).map_or(usize::MAX, |text| text.len());
         if bytes > limits::OUTPUT_BYTES_MAX || document::deeper_than(&output, limits::OUTPUT_DEPTH_MAX) {
@@ -90,9 +91,9 @@ impl Scheduler {
         self.bus.port().publish(&correlation(&key.tenant, &token), None, headers, payload).await
     }
 
-    /// Learns of settlements by others from the live republish, one subscription an event for the whole process.
+    /// Learns of settlements and cancellations by others from the live republish, one subscription an event for the whole process.
     pub(crate) async fn follow_settlements(&self) -> anyhow::Result<()> {
-        for event in SETTLED {
+        for event in HEARD {
             let subject = live_events(RecordKind::Action, event);
             let live =
                 self.bus.port().subscribe(&subject, None).await.with_context(|| format!("subscribing {subject}"))?;

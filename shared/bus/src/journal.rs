@@ -140,8 +140,17 @@ impl Bus {
         expected: Sequence,
     ) -> Result<Loaded<R>, BusError> {
         let Draft { state, event, events, receipts, cause, notify } = draft;
-        let entry =
-            Entry { v: 1, step: state.step_number(), cause, save: nonce(), prev: expected, state, events, receipts, notify };
+        let entry = Entry {
+            v: 1,
+            step: state.step_number(),
+            cause,
+            save: nonce(),
+            prev: expected,
+            state,
+            events,
+            receipts,
+            notify,
+        };
         let payload = Bytes::from(serde_json::to_vec(&entry).map_err(|fault| BusError::Undecodable(Box::new(fault)))?);
         let append = Append::new(key.entry(event), payload.clone())
             .expecting(Expect::LastUnder { filter: key.filter(), sequence: expected });

@@ -36,7 +36,7 @@ pub use port::{
     Watched,
 };
 pub use registry::{Admitted, Living};
-pub use streams::{Due, StoredChunk};
+pub use streams::{CANCEL, CancelAsked, DEADLINE, Due, StoredChunk};
 
 /// The stores of the fleet over one connection. Cheap to clone.
 #[derive(Clone)]

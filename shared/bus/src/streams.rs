@@ -1,6 +1,6 @@
 //! What is appended beside the journal: chunks, timers, audit lines, quarantine.
 
-use aip_types::{Millis, StreamChunk, limits};
+use aip_types::{Millis, Principal, StreamChunk, limits};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -20,6 +20,17 @@ pub struct StoredChunk {
     pub sequence: Sequence,
 }
 
+/// Somebody asks for an action to be stopped; the payload of a `cancel` trigger.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CancelAsked {
+    /// Who, authenticated.
+    pub by: Principal,
+    /// Why, as the asker says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
 /// A timer that came due.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -27,6 +38,11 @@ pub struct Due {
     /// What it is for, e.g. `deadline`.
     pub purpose: String,
 }
+
+/// Purpose of the trigger that stops an action.
+pub const CANCEL: &str = "cancel";
+/// Purpose of the timer of an action's deadline.
+pub const DEADLINE: &str = "deadline";
 
 impl Bus {
     /// Stores a chunk. A repeat inside the server's window is dropped there; later ones are dropped by readers, by number.
@@ -77,6 +93,17 @@ impl Bus {
         let payload = serde_json::to_vec(&body).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
         let mut append = Append::new(key.timer(purpose, nonce), payload);
         append.schedule = Some(Schedule { at, target: key.due(purpose, nonce) });
+        self.port().append(append).await.map(|_| ())
+    }
+
+    /// Stores a wish to stop an action, for its owner. `message`: names the wish, so that its repeat is stored once.
+    ///
+    /// # Errors
+    /// [`BusError::Unavailable`]: not known to be stored.
+    pub async fn ask_to_cancel(&self, key: &RecordKey, message: &str, asked: &CancelAsked) -> Result<(), BusError> {
+        let payload = serde_json::to_vec(asked).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
+        let mut append = Append::new(key.due(CANCEL, message), payload);
+        append.message_id = Some(format!("{}.{CANCEL}.{message}", key.filter()));
         self.port().append(append).await.map(|_| ())
     }
 

@@ -79,6 +79,8 @@ pub enum Outcome {
         /// An external effect may have happened all the same (AIP 1.0 §19.3).
         uncertain: bool,
     },
+    /// It stopped as it was asked to, without effect or with its effect undone.
+    Cancelled {},
 }
 
 /// Names one attempt in everything that a connector reports.
@@ -229,4 +231,6 @@ pub enum StopReason {
     LeaseLost,
     /// The deadline has passed.
     DeadlinePassed,
+    /// Somebody who may wants it stopped (AIP 1.0 §11.8).
+    Cancelled,
 }

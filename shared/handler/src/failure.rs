@@ -36,6 +36,12 @@ impl Failure {
         Self::certain(failed(json!({ "reason": reason })))
     }
 
+    /// The handler was told to stop and did, without effect or with its effect undone. To be returned only then.
+    #[must_use]
+    pub fn cancelled() -> Self {
+        Self::certain(ErrorCode::ActionCancelled.into())
+    }
+
     /// The same failure, but something may have happened outside.
     #[must_use]
     pub fn but_uncertain(self) -> Self {
@@ -81,6 +87,7 @@ pub(crate) fn outcome(ended: Result<Value, Failure>, read_only: bool) -> Outcome
             failure(json!({ "reason": "output_too_deep", "depth_max": limits::DEPTH_MAX }), !read_only)
         }
         Ok(output) => Outcome::Completed { output },
+        Err(failure) if failure == Failure::cancelled() => Outcome::Cancelled {},
         Err(Failure { error, uncertain }) => Outcome::Failed { error, uncertain: uncertain && !read_only },
     };
     match bytes(&outcome) {
@@ -110,6 +117,7 @@ fn may_have_happened(outcome: &Outcome) -> bool {
     match outcome {
         Outcome::Completed { .. } => true,
         Outcome::Failed { uncertain, .. } => *uncertain,
+        Outcome::Cancelled {} => false,
     }
 }
 
@@ -133,7 +141,7 @@ mod tests {
 
     fn reason(outcome: &Outcome) -> Option<(String, bool)> {
         match outcome {
-            Outcome::Completed { .. } => None,
+            Outcome::Completed { .. } | Outcome::Cancelled {} => None,
             Outcome::Failed { error, uncertain } => {
                 Some((error.details.as_ref()?.get("reason")?.as_str()?.to_owned(), *uncertain))
             }

@@ -18,7 +18,7 @@ use crate::{
     attempts::{Attempts, Entered},
     chunks::Chunks,
     connector::Implementation,
-    failure::{broken, outcome},
+    failure::{Failure, broken, outcome},
     stop::Stop,
     wire::{Decided, Wire},
     work::Work,
@@ -168,6 +168,8 @@ impl Running {
                 ended.unwrap_or_else(|_| Err(broken("panic")))
             }
             () = overdue => Err(broken("deadline")),
+            // A read has nothing to undo. Anything else decides itself when it can stop.
+            () = told_to_stop(&work.stop), if served.read_only => Err(Failure::cancelled()),
         };
         let outcome = outcome(ended, served.read_only);
         metrics::counter!("aip_handler_calls_total", "outcome" => word(&outcome)).increment(1);
@@ -179,8 +181,16 @@ impl Running {
 async fn told_overdue(stop: &Stop) {
     match stop.signalled().await {
         StopReason::DeadlinePassed => tokio::time::sleep(CANCEL_GRACE).await,
+        StopReason::Cancelled => std::future::pending().await,
         // Nothing of it counts any more, but how it ended may still settle an unknown outcome (AIP 1.0 §13.6).
         StopReason::LeaseLost => std::future::pending().await,
+    }
+}
+
+/// Resolves when somebody wants the work stopped.
+async fn told_to_stop(stop: &Stop) {
+    if stop.signalled().await != StopReason::Cancelled {
+        std::future::pending::<()>().await;
     }
 }
 
@@ -222,6 +232,7 @@ fn word(outcome: &Outcome) -> &'static str {
         Outcome::Completed { .. } => "completed",
         Outcome::Failed { uncertain: false, .. } => "failed",
         Outcome::Failed { uncertain: true, .. } => "uncertain",
+        Outcome::Cancelled {} => "cancelled",
     }
 }
 

@@ -35,3 +35,5 @@ pub use wait::wait_settled;
 
 /// Scope of who may read what others of its tenant started.
 pub const SCOPE_READ_ANY: &str = "action:read:any";
+/// Scope that lets a caller stop actions of others in its tenant.
+pub const SCOPE_WRITE_ANY: &str = "action:write:any";

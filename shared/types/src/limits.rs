@@ -58,6 +58,10 @@ pub const RETRY_BACKOFF_MS_MIN: u64 = 500;
 pub const RETRY_BACKOFF_MS_MAX: u64 = 60_000;
 /// Questions that one action may ask its caller.
 pub const QUESTIONS_MAX: usize = 8;
+/// Bytes of a request body that is no envelope.
+pub const REQUEST_BODY_BYTES_MAX: usize = 16 * 1_024;
+/// Bytes of a reason that a person gives.
+pub const REASON_BYTES_MAX: usize = 2_000;
 /// Attempts to save one step against conflicting writers.
 pub const SAVE_ATTEMPTS_MAX: u32 = 16;
 /// Actions in flight in one scheduler process.

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "tests")]
 
 mod begins;
+mod cancels;
 mod holders;
 mod leases;
 mod outcomes;

@@ -124,10 +124,10 @@ fn bootstrap(permissions: Permissions) -> Permissions {
 fn admission(permissions: Permissions, peer: &Peer) -> Permissions {
     let streams = [AIP_JOURNAL, AIP_BLOBS, KV_AIP_IDEMPOTENCY, KV_AIP_REPLAY, KV_AIP_REGISTRY, KV_AIP_LIVENESS];
     permissions
-        .publish(["aipj.*.action.*.*.queued", "aipb.*.*", "aipa.*.*"])
+        .publish(["aipj.*.action.*.*.queued", "aipd.*.action.*.*.cancel.*", "aipb.*.*", "aipa.*.*"])
         .publish(["$KV.AIP_IDEMPOTENCY.>", "$KV.AIP_REPLAY.>", "$KV.AIP_REGISTRY.>", "$KV.AIP_LIVENESS.>"])
         .verifies(&streams)
-        .verifies(&[AIP_AUDIT])
+        .verifies(&[AIP_AUDIT, AIP_TRIGGERS])
         .reads(&streams)
         .watches(KV_AIP_REGISTRY, &registry_all())
         .watches(KV_AIP_LIVENESS, &liveness_all())

@@ -35,12 +35,11 @@ impl Owner {
 pub const fn owner(message: MessageType) -> Option<Owner> {
     use MessageType as M;
     match message {
-        M::Action | M::ManifestRequest => Some(Owner::Admission),
+        M::Action | M::Cancel | M::ManifestRequest => Some(Owner::Admission),
         M::ActionStatusRequest | M::ActionResultRequest | M::ActionEventsRequest | M::ReceiptQueryRequest => {
             Some(Owner::Scheduler)
         }
         M::Handshake
-        | M::Cancel
         | M::Heartbeat
         | M::SessionRequest
         | M::SessionListRequest

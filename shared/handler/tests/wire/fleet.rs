@@ -189,7 +189,7 @@ pub(crate) fn in_ms(ms: u64) -> Millis {
 /// Details' reason word of a failure, and whether it is uncertain.
 pub(crate) fn reason(outcome: &Outcome) -> (String, bool) {
     match outcome {
-        Outcome::Completed { .. } => panic!("completed"),
+        Outcome::Completed { .. } | Outcome::Cancelled {} => panic!("did not fail"),
         Outcome::Failed { error, uncertain } => {
             assert_eq!(error.code, "aip.connector.failed");
             (error.details.as_ref().unwrap()["reason"].as_str().unwrap().to_owned(), *uncertain)
