@@ -199,6 +199,99 @@ error_codes! {
     StateRepeated { "aip.state.repeated", Permanent, false, 409,
         "This was already applied.",
         "Nothing to do: the first one stands." }
+    ApprovalNotOpen { "aip.approval.not_open", Permanent, false, 409,
+        "The approval is not open.",
+        "It was decided, withdrawn or has expired. A repeat of the decision that ended it is answered as that one." }
+    ApprovalSelfApproval { "aip.approval.self_approval", Policy, false, 403,
+        "Duties must be separated.",
+        "Requester or operator of the governed action may not decide about it; ask somebody else." }
+    ApprovalNotAuthorised { "aip.approval.not_authorised", Policy, false, 403,
+        "The caller has no authority over this approval.",
+        "No rule of the approval policy gives it; what a payload claims of roles and groups counts for nothing." }
+    ApprovalPolicyChanged { "aip.approval.policy_changed", Permanent, false, 409,
+        "The policy is not the one that the approval was asked under.",
+        "The policy hash differs: read the approval again, or ask for a new one." }
+    ApprovalInputChanged { "aip.approval.input_changed", Permanent, false, 409,
+        "The governed input is not the one that the approval is for.",
+        "The input hash differs: what was approved is not what would run." }
+    ApprovalExpired { "aip.approval.expired", Permanent, false, 410,
+        "The approval has expired.",
+        "Ask for a new one." }
+    ApprovalGrantExpired { "aip.approval.grant_expired", Policy, false, 403,
+        "The delegated authority is not valid any more.",
+        "The grant that the decision rests on has expired or was revoked." }
+    ApprovalRevoked { "aip.approval.revoked", Permanent, false, 409,
+        "The approval was revoked.",
+        "What it allowed may not begin. Ask for a new one." }
+    ApprovalConstraintInvalid { "aip.approval.constraint_invalid", Permanent, false, 400,
+        "A constraint of the decision is not valid.",
+        "`details.pointer` names the constraint that cannot be read or enforced, or that the action does not meet." }
+    ApprovalConflict { "aip.approval.conflict", Permanent, false, 409,
+        "The decision id stands for another decision.",
+        "A repeated decision must be the same in every member. Make a new id for a new decision." }
+    TransactionPlanExpired { "aip.transaction.plan_expired", Permanent, false, 410,
+        "The plan has expired.",
+        "Make a new plan." }
+    TransactionPlanMissing { "aip.transaction.plan_missing", Permanent, false, 404,
+        "There is no such plan.",
+        "A commit needs the plan of this transaction; it never existed, was removed, or the caller may not see it." }
+    TransactionPlanMismatch { "aip.transaction.plan_mismatch", Permanent, false, 409,
+        "The commit is not what was planned.",
+        "Capability, input, identity, policy, approval or transaction differ from the plan; `details.rule` says which." }
+    TransactionClaimHeld { "aip.transaction.claim_held", Temporary, true, 503,
+        "The commit is claimed by somebody else.",
+        "Read the transaction; another claim is possible when this one is over and the outcome is known." }
+    TransactionOutcomeUnknown { "aip.transaction.outcome_unknown", Connector, false, 502,
+        "It is not known whether the commit took effect.",
+        "Nothing is committed or compensated again before a reconciliation has a definitive answer (AIP 1.0 §13.6)." }
+    TransactionModeUnsupported { "aip.transaction.mode_unsupported", Permanent, false, 400,
+        "The capability does not support this transaction mode.",
+        "Choose a mode that its transaction contract lists." }
+    TransactionCompensationUnsupported { "aip.transaction.compensation_unsupported", Permanent, false, 400,
+        "The capability cannot be compensated.",
+        "Its contract declares no compensation, or the window for it is over." }
+    DelegationLoop { "aip.delegation.loop", Permanent, false, 400,
+        "The delegation would come back to itself.",
+        "A principal stands in the chain already, or parent and child are one action." }
+    DelegationChainTooLong { "aip.delegation.chain_too_long", Permanent, false, 400,
+        "The delegation chain is too long.",
+        "An action has at most ten entries; a deployment may allow fewer (AIP 1.0 §14.3)." }
+    DelegationBrokenChain { "aip.delegation.broken_chain", Permanent, false, 400,
+        "The delegation chain does not hold together.",
+        "Each entry must be delegated by the delegate before it, at no earlier time, and the last one to the requester." }
+    DelegationScopeWidened { "aip.delegation.scope_widened", Policy, false, 403,
+        "The delegation would widen authority.",
+        "A hop may keep or narrow the scope that it received, and must name one." }
+    DelegationGrantExpired { "aip.delegation.grant_expired", Policy, false, 403,
+        "The delegated authority is not valid any more.",
+        "The grant of a hop has expired or was revoked." }
+    DelegationTrustDomainForbidden { "aip.delegation.trust_domain_forbidden", Policy, false, 403,
+        "The delegation would reach a trust domain that policy forbids.",
+        "Choose a delegate whose trust domain this deployment admits." }
+    DelegationTenantMismatch { "aip.delegation.tenant_mismatch", Policy, false, 403,
+        "The delegation would leave its tenant.",
+        "Parent, child and every hop belong to one tenant, unless policy admits another." }
+    SessionSettled { "aip.session.settled", Permanent, false, 409,
+        "The session is settled.",
+        "Open a new session." }
+    SessionTokenInvalid { "aip.session.token_invalid", Auth, false, 401,
+        "The resume token is not valid.",
+        "It is unknown, expired, or was issued to somebody else or for another session." }
+    SessionTokenUsed { "aip.session.token_used", Auth, false, 401,
+        "The resume token was used.",
+        "A token is good once; use the one that the last resume issued." }
+    SessionActionsActive { "aip.session.actions_active", Temporary, true, 503,
+        "The session still has active actions.",
+        "Cancel them or wait for their end, then close the session." }
+    CallbackTargetDenied { "aip.callback.target_denied", Policy, false, 403,
+        "Policy denies this callback target.",
+        "Scheme, host, address, port or profile of the target are not allowed by the deployment." }
+    CallbackAttemptsExhausted { "aip.callback.attempts_exhausted", Permanent, false, 409,
+        "The delivery was given up after its last attempt.",
+        "The source action is not touched by it: read its result, or have an operator deliver it again." }
+    CallbackNotDue { "aip.callback.not_due", Temporary, true, 503,
+        "The next delivery attempt is not due.",
+        "Try again when its time has come." }
     QueryInvalid { "aip.query.invalid", Permanent, false, 400,
         "The query is not valid.",
         "`details.pointer` and `details.rule` say which selector, limit or wait to change." }

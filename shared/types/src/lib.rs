@@ -19,6 +19,7 @@ mod error;
 pub mod error_codes;
 mod escalation;
 mod event;
+pub mod event_kinds;
 pub mod ids;
 mod lifecycle;
 pub mod limits;
@@ -64,6 +65,7 @@ pub use escalation::{
     Escalation, EscalationDecision, EscalationKind, EscalationResolution, EscalationResolutionStatus,
 };
 pub use event::{Event, EventStream, EventStreamRequest};
+pub use event_kinds::{EventKind, EventMember, EventRecord, EventRow};
 pub use ids::{
     ActionId, ApprovalId, CapabilityId, ConversationId, CorrelationId, DelegationId, EventId, MessageId,
     MessageReference, PrincipalId, ProfileId, ReceiptId, SessionId, TransactionId,
