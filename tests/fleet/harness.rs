@@ -37,6 +37,8 @@ pub(crate) struct Plan {
     pub(crate) rogue: bool,
     /// Trial connector processes, named `trial`, `trial-2`, …: see [`trial`].
     pub(crate) trials: usize,
+    /// A connector that gets an account and nothing else: the test plays it.
+    pub(crate) guest: Option<&'static str>,
     /// What becomes of the generated `nats.conf`.
     pub(crate) nats_config: fn(String) -> String,
     /// Wants the machine for itself; others share it.
@@ -45,7 +47,15 @@ pub(crate) struct Plan {
 
 impl Default for Plan {
     fn default() -> Self {
-        Self { admissions: 1, schedulers: 1, rogue: false, trials: 0, nats_config: |text| text, alone: false }
+        Self {
+            admissions: 1,
+            schedulers: 1,
+            rogue: false,
+            trials: 0,
+            guest: None,
+            nats_config: |text| text,
+            alone: false,
+        }
     }
 }
 
@@ -246,17 +256,20 @@ struct Home {
 }
 
 impl Home {
-    /// Keys, settings and the server's configuration; the trial connector gets its account like any other.
+    /// Keys, settings and the server's configuration; added connectors get their accounts like any other.
     async fn make(&self, plan: &Plan, nats_port: u16, http_port: u16) {
         self.keys(plan, nats_port, http_port).await;
-        if plan.trials > 0 {
+        let added: Vec<&str> = (plan.trials > 0).then_some(trial::NAME).into_iter().chain(plan.guest).collect();
+        if !added.is_empty() {
             let path = self.dir.join("aip.toml");
             let mut settings = Settings::read(&path).unwrap();
-            let capabilities = vec![format!("cap:{}:*", trial::NAME)];
-            for principal in &mut settings.principals {
-                principal.capabilities.extend(capabilities.clone());
+            for name in added {
+                let capabilities = vec![format!("cap:{name}:*")];
+                for principal in &mut settings.principals {
+                    principal.capabilities.extend(capabilities.clone());
+                }
+                settings.connectors.push(ConnectorSetting { name: name.to_owned(), capabilities });
             }
-            settings.connectors.push(ConnectorSetting { name: trial::NAME.to_owned(), capabilities });
             std::fs::write(&path, toml::to_string(&settings).unwrap()).unwrap();
             self.keys(plan, nats_port, http_port).await;
         }

@@ -210,6 +210,7 @@ impl Holder {
             key: Some(IdempotencyKey { value: action.idempotency_key.clone().unwrap(), hash: self.hash(action) }),
             input: Held::Inline(action.input.clone()),
             input_hash: aip_crypto::input_hash(action.capability_id.as_str(), &action.input, None),
+            approval_id: None,
             at,
             deadline: at.plus(60_000),
         });

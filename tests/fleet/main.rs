@@ -14,12 +14,14 @@
 
 mod bad_input;
 mod caller;
+mod cancel;
 mod chaos;
 mod fences;
 mod harness;
 mod idempotency;
 mod outage;
 mod process;
+mod python;
 mod secrecy;
 mod smoke;
 mod trial;

@@ -118,12 +118,10 @@ impl Running {
         let attempt = &guard.attempt;
         let deadline = aip_service::since_start() + left(offer.deadline);
         let question = Begin { attempt: attempt.clone() };
+        // Waited for even when it is told to stop meanwhile: a `started` that is stored needs an end.
         let begun = tokio::select! {
             begun = self.wire.decide(Report::Begin, &question, deadline) => begun,
-            reason = stop.signalled() => {
-                tracing::debug!(?reason, "stopped before it began");
-                Decided::Stale
-            }
+            () = told(&stop, StopReason::LeaseLost) => Decided::Stale,
         };
         match begun {
             Decided::Go => self.attempts.begun(attempt),
@@ -135,7 +133,10 @@ impl Running {
         let (base, streaming) = (offer.chunk_base, offer.streaming);
         let chunks = streaming.then(|| Chunks::new(self.wire.clone(), attempt.clone(), base, deadline));
         let work = work(offer, stop, chunks);
-        let outcome = self.call(&work).await;
+        let outcome = match work.stop.reason() {
+            Some(StopReason::Cancelled | StopReason::DeadlinePassed) => Outcome::Cancelled {},
+            Some(StopReason::LeaseLost) | None => self.call(&work).await,
+        };
         let end = aip_service::since_start() + REPORT_WITHIN;
         if let Some(chunks) = &work.chunks {
             chunks.flush(end).await;
@@ -169,7 +170,7 @@ impl Running {
             }
             () = overdue => Err(broken("deadline")),
             // A read has nothing to undo. Anything else decides itself when it can stop.
-            () = told_to_stop(&work.stop), if served.read_only => Err(Failure::cancelled()),
+            () = told(&work.stop, StopReason::Cancelled), if served.read_only => Err(Failure::cancelled()),
         };
         let outcome = outcome(ended, served.read_only);
         metrics::counter!("aip_handler_calls_total", "outcome" => word(&outcome)).increment(1);
@@ -187,9 +188,9 @@ async fn told_overdue(stop: &Stop) {
     }
 }
 
-/// Resolves when somebody wants the work stopped.
-async fn told_to_stop(stop: &Stop) {
-    if stop.signalled().await != StopReason::Cancelled {
+/// Resolves when it is told to stop for this reason.
+async fn told(stop: &Stop, why: StopReason) {
+    if stop.signalled().await != why {
         std::future::pending::<()>().await;
     }
 }
