@@ -8,10 +8,11 @@ use serde_json::{Map, Value};
 /// The canonical text of `value`: compact JSON whose object members are sorted, at every level, by the UTF-8 bytes of
 /// their names.
 ///
-/// Numbers stand as they were received (`1.0` stays `1.0`, 40 digits stay 40 digits), but for the exponent, which is
-/// written `e` with a sign (`1E2` is `1e+2`). Arrays keep their order. Strings
-/// escape only `"`, `\` and the controls below U+0020 (short forms where JSON has one, else `\u00xx` in lower case).
-/// There is no Unicode normalisation. Nulls stay. This is not RFC 8785, which rewrites numbers and sorts by UTF-16.
+/// Numbers stand as they were written (`1.0` stays `1.0`, `1E2` stays `1E2`, 40 digits stay 40 digits): `value` is a
+/// document as [`aip_types::document::parse`] read it, since `serde_json`'s own reader rewrites exponents. Arrays keep
+/// their order. Strings escape only `"`, `\` and the controls below U+0020 (short forms where JSON has one, else
+/// `\u00xx` in lower case). There is no Unicode normalisation. Nulls stay. This is not RFC 8785, which rewrites numbers
+/// and sorts by UTF-16.
 ///
 /// Source: AIP 1.0 §5.5, §22.2; decision on numbers: design §8.
 #[must_use]
@@ -106,11 +107,12 @@ fn write_escaped(character: char, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use aip_types::document::{Bounds, parse};
     use alloc::string::ToString as _;
     use serde_json::json;
 
     fn of(text: &str) -> String {
-        canonical(&serde_json::from_str(text).unwrap())
+        canonical(&parse(text.as_bytes(), Bounds::ENVELOPE).unwrap())
     }
 
     #[test]
@@ -130,9 +132,9 @@ mod tests {
     }
 
     #[test]
-    fn numbers_stand_as_received() {
-        let text = "[1,1.0,1e2,1E21,0.10,-0,-0.0,18446744073709551616,9007199254740993,1e400,1e-7]";
-        assert_eq!(of(text), text.replace("1e2,", "1e+2,").replace("1E21", "1e+21").replace("1e400", "1e+400"));
+    fn numbers_stand_as_written() {
+        let text = "[1,1.0,1e2,1E21,1e+2,0.10,-0,-0.0,18446744073709551616,9007199254740993,1e400,1e-7]";
+        assert_eq!(of(text), text);
     }
 
     #[test]

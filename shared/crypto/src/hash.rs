@@ -33,6 +33,44 @@ pub fn input_hash(capability_id: &str, input: &Value, transaction: Option<&Value
     hash(&Value::Object(members))
 }
 
+/// What an approval is asked for: the policy and the one action that it governs.
+#[derive(Clone, Copy, Debug)]
+pub struct Governed<'a> {
+    /// The policy as it stood when the approval was asked for, as a document.
+    pub policy: &'a Value,
+    /// The action that waits.
+    pub action_id: &'a str,
+    /// Its capability.
+    pub capability_id: &'a str,
+    /// Who asked for it.
+    pub requester_id: &'a str,
+    /// On whose behalf, if that is somebody else.
+    pub subject_id: Option<&'a str>,
+    /// [`input_hash`] of the action.
+    pub input_hash: &'a str,
+}
+
+/// The policy hash: [`hash`] of `{action_id, capability_id, input_hash, policy, requester_id, subject_id}`, with
+/// `subject_id: null` when the requester acts for itself.
+///
+/// What an approval decision repeats and what is compared again before dispatch: the same policy over the same action, by
+/// the same people, on the same input.
+///
+/// Source: AIP 1.0 §12.3 ("canonical policy/governed-subject hash").
+#[must_use]
+pub fn policy_hash(governed: &Governed<'_>) -> String {
+    let Governed { policy, action_id, capability_id, requester_id, subject_id, input_hash } = *governed;
+    let text = |text: &str| Value::String(text.to_string());
+    let mut members = Map::new();
+    members.insert("action_id".to_string(), text(action_id));
+    members.insert("capability_id".to_string(), text(capability_id));
+    members.insert("input_hash".to_string(), text(input_hash));
+    members.insert("policy".to_string(), policy.clone());
+    members.insert("requester_id".to_string(), text(requester_id));
+    members.insert("subject_id".to_string(), subject_id.map_or(Value::Null, text));
+    hash(&Value::Object(members))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
