@@ -30,8 +30,11 @@ mod principal;
 mod receipt;
 mod resource;
 mod session;
+pub mod sse;
 mod time;
 mod transaction;
+pub mod transport;
+pub mod websocket;
 mod wire;
 
 pub use action::{

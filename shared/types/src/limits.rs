@@ -155,3 +155,7 @@ pub const OUTPUT_BYTES_MAX: usize = ENVELOPE_BYTES_MAX - 32_768;
 pub const OUTPUT_DEPTH_MAX: usize = DEPTH_MAX - 4;
 /// Kibibytes of request bodies that one edge process may hold.
 pub const BODIES_KIB_MAX: usize = 65_536;
+/// Bytes of the metadata of one transport message.
+pub const TRANSPORT_METADATA_BYTES_MAX: usize = 16_384;
+/// Values in the metadata of one transport message.
+pub const TRANSPORT_METADATA_NODES_MAX: usize = 1_000;
