@@ -18,7 +18,7 @@ pub use buckets::{
     replay,
 };
 pub use docs::docs;
-pub use edge::{Origin, Peer, correlation, is_foreign, is_inbox, owner_subjects, tenant_request};
+pub use edge::{CanonicalSubject, Origin, Peer, correlation, is_foreign, is_inbox, owner_subjects, tenant_request};
 pub use owner::{Owner, owner};
 pub use record::{
     DueSubject, EntrySubject, RecordKey, RecordKind, audit, blob, chunk, chunks, live_events, parse_chunk_fence,

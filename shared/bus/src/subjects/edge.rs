@@ -61,6 +61,54 @@ impl Peer {
     }
 }
 
+/// A canonical subject, taken apart: what it names, in folded form.
+///
+/// Source: AIP 1.0 §20.4.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum CanonicalSubject {
+    /// `aip.v1.<trust-domain>.<service>.<version>.<message-type>`.
+    Request {
+        /// Who is asked.
+        peer: Peer,
+        /// For what.
+        message: MessageType,
+    },
+    /// `aip.v1.<trust-domain>.<service>.<version>.stream.<correlation>`.
+    Stream {
+        /// Who streams.
+        peer: Peer,
+        /// What is followed.
+        correlation: Token,
+    },
+}
+
+impl CanonicalSubject {
+    /// Reads a subject; `None` for one that [`CanonicalSubject::build`] cannot have made: another prefix, an unknown message
+    /// type, a part that is empty, has a wildcard or is not folded. Folding loses what it folds, so the parts are tokens and
+    /// not the names that they came from.
+    #[must_use]
+    pub fn parse(subject: &str) -> Option<Self> {
+        let token = |raw: &str| Token::new(raw).ok().filter(|token| token.as_str() == raw);
+        let tokens: Vec<&str> = subject.splitn(8, '.').collect(); // one more than the longest has
+        let ["aip", "v1", trust_domain, service, version, rest @ ..] = tokens.as_slice() else { return None };
+        let peer = Peer { trust_domain: token(trust_domain)?, service: token(service)?, version: token(version)? };
+        match rest {
+            [message] => Some(Self::Request { peer, message: MessageType::from_subject_token(message)? }),
+            ["stream", correlation] => Some(Self::Stream { peer, correlation: token(correlation)? }),
+            _ => None,
+        }
+    }
+
+    /// The subject.
+    #[must_use]
+    pub fn build(&self) -> String {
+        match self {
+            Self::Request { peer, message } => peer.subject(*message),
+            Self::Stream { peer, correlation } => peer.stream(correlation),
+        }
+    }
+}
+
 /// `aipn.<tenant>.<message-type>`: what a tenant's request becomes inside account `AIP`.
 #[must_use]
 pub fn tenant_request(tenant: &Tenant, message: MessageType) -> String {
