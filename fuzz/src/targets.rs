@@ -1,4 +1,4 @@
-//! The properties. Shared by path with the test that runs the corpora (`shared/service/tests/fuzz_corpus.rs`).
+//! The properties. Shared by path with the test that runs the corpora (`shared/bus/tests/fuzz_corpus.rs`).
 
 use aip_bus::subjects::{self, CanonicalSubject, Token};
 use aip_crypto::session::{Channel, Ephemeral, Lifetime, Sealed, Side, Terms};
