@@ -17,6 +17,7 @@ pub(crate) const GENERATED: &[Generated] = &[
     Generated { path: "docs/errors.md", render: aip_types::error_codes::docs },
     Generated { path: "docs/events.md", render: aip_types::event_kinds::docs },
     Generated { path: "docs/states/action.md", render: aip_core::action::matrix },
+    Generated { path: "docs/states/transaction.md", render: aip_core::transaction::matrix },
     Generated { path: "docs/subjects.md", render: aip_bus::subjects::docs },
     Generated { path: "nats-config/accounts.conf", render: aip_bus::accounts::sample },
 ];

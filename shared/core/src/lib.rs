@@ -15,5 +15,6 @@ mod step;
 pub mod action;
 pub mod admission;
 pub mod idempotency;
+pub mod transaction;
 
 pub use step::{Chain, Machine, Refusal, Step};

@@ -310,6 +310,103 @@ error_codes! {
     PolicyDenied { "aip.policy.denied", Policy, false, 403,
         "Policy denies this request.",
         "The caller is known but not permitted to do this." }
+    // Transaction (AIP 1.0 §13).
+    TransactionModeUnsupported { "aip.transaction.mode_unsupported", Permanent, false, 400,
+        "The capability does not support this transaction mode.",
+        "Choose a mode that the transaction contract of the capability lists." }
+    TransactionFidelityExceeded { "aip.transaction.fidelity_exceeded", Permanent, false, 400,
+        "The dry run claims more than the capability supports.",
+        "Ask for the fidelity that the transaction contract declares, or a weaker one." }
+    TransactionPlanRequired { "aip.transaction.plan_required", Permanent, false, 400,
+        "The capability needs a plan before a commit.",
+        "Send the action with mode `plan`, then commit that plan." }
+    TransactionPlanInvalid { "aip.transaction.plan_invalid", Permanent, false, 400,
+        "The plan would expire at once or live too long.",
+        "Choose an expiry in the future and within the bound of the deployment." }
+    TransactionPlanMissing { "aip.transaction.plan_missing", Permanent, false, 404,
+        "There is no such plan.",
+        "The transaction has no plan, or the caller may not see it; both answer alike. Make a plan first." }
+    TransactionPlanExpired { "aip.transaction.plan_expired", Permanent, false, 410,
+        "The plan has expired.",
+        "Make a new plan and commit it before `expires_at`." }
+    TransactionConflict { "aip.transaction.conflict", Permanent, false, 409,
+        "The id stands for other content.",
+        "The plan or decision was recorded with other content; the first one stands. Choose a new id." }
+    TransactionTooLarge { "aip.transaction.too_large", Permanent, false, 413,
+        "The transaction would be larger than a record may be.",
+        "Shorten the snapshot, the metadata, the operation reference or the cursor." }
+    TransactionClaimHeld { "aip.transaction.claim_held", Temporary, true, 503,
+        "Somebody else holds a valid claim on the transaction.",
+        "Read its status; try again when the claim of the holder is over, if the work is still wanted." }
+    TransactionCapabilityMismatch { "aip.transaction.capability_mismatch", Permanent, false, 409,
+        "The capability is not the planned one, or its contract has changed.",
+        "Make a new plan for the capability as it is now." }
+    TransactionInputMismatch { "aip.transaction.input_mismatch", Permanent, false, 409,
+        "The input is not the planned one.",
+        "Commit exactly the input that was planned, or make a new plan." }
+    TransactionPrincipalMismatch { "aip.transaction.principal_mismatch", Policy, false, 403,
+        "Only the planning principal may commit.",
+        "Commit as the principal, and for the subject, that made the plan." }
+    TransactionTenantMismatch { "aip.transaction.tenant_mismatch", Policy, false, 403,
+        "The tenant is not the planned one.",
+        "Commit in the tenant in which the plan was made." }
+    TransactionAccountMismatch { "aip.transaction.account_mismatch", Policy, false, 403,
+        "The external account is not the planned one.",
+        "Commit on the external account for which the plan was made." }
+    TransactionPolicyChanged { "aip.transaction.policy_changed", Policy, false, 403,
+        "The policy has changed since the plan was made.",
+        "Make a new plan under the present policy." }
+    TransactionApprovalRequired { "aip.transaction.approval_required", Policy, false, 403,
+        "The commit needs an approval.",
+        "Wait for the approval of this very action." }
+    TransactionApprovalExpired { "aip.transaction.approval_expired", Policy, false, 403,
+        "The approval has expired.",
+        "Ask for a new approval." }
+    TransactionApprovalMismatch { "aip.transaction.approval_mismatch", Policy, false, 403,
+        "The approval is for something else.",
+        "An approval counts for one action, one input and one policy." }
+    TransactionContextMismatch { "aip.transaction.context_mismatch", Permanent, false, 409,
+        "The transaction context does not match the transaction.",
+        "Mode, transaction id, plan id and action must be those of the transaction." }
+    TransactionOutcomeUnknown { "aip.transaction.outcome_unknown", Permanent, false, 409,
+        "Nobody knows yet whether the transaction took effect.",
+        "Nothing but a definitive reconciliation leads on (AIP 1.0 §13.6)." }
+    TransactionNotRepeatable { "aip.transaction.not_repeatable", Permanent, false, 409,
+        "The commit began and may not be repeated.",
+        "Its outcome must be reconciled; never commit again blindly." }
+    TransactionNotStarted { "aip.transaction.not_started", Permanent, false, 409,
+        "The claim has not begun.",
+        "Nothing runs before its start is stored, so nothing can have come of it." }
+    TransactionCommitStarted { "aip.transaction.commit_started", Permanent, false, 409,
+        "The commit has begun: only its owner can tell that it stopped.",
+        "Cancel the action; the transaction follows what its owner confirms." }
+    TransactionCommitted { "aip.transaction.committed", Permanent, false, 409,
+        "The transaction is committed already.",
+        "Read its result. To undo its effect, compensate it." }
+    TransactionNotCommitted { "aip.transaction.not_committed", Connector, false, 502,
+        "The transaction did not take effect.",
+        "The provider reported that nothing was committed. A new transaction may be tried." }
+    TransactionNothingCommitted { "aip.transaction.nothing_committed", Permanent, false, 409,
+        "The transaction is not committed, so there is nothing to compensate.",
+        "Compensate a transaction only after its commit." }
+    TransactionCompensationUnsupported { "aip.transaction.compensation_unsupported", Permanent, false, 400,
+        "The capability declares that nothing needs to be compensated.",
+        "Its compensation contract says `not_required`." }
+    TransactionRollbackNotSupported { "aip.transaction.rollback_not_supported", Permanent, false, 400,
+        "There is no way back.",
+        "The capability declares no compensation." }
+    TransactionWindowClosed { "aip.transaction.window_closed", Permanent, false, 410,
+        "The time in which the effect can be compensated has passed.",
+        "The window of the compensation contract is counted from the commit." }
+    TransactionCompensationMismatch { "aip.transaction.compensation_mismatch", Permanent, false, 409,
+        "The compensation does not fit what was committed.",
+        "Name the action that committed, and use the compensating capability of its contract." }
+    TransactionEvidenceMissing { "aip.transaction.evidence_missing", Permanent, false, 400,
+        "The decision names no evidence.",
+        "An operator who settles an unknown outcome says by what evidence." }
+    TransactionExhausted { "aip.transaction.exhausted", Permanent, false, 409,
+        "The transaction has been tried too often.",
+        "Its claims, reconciliations or decisions are used up." }
     MediaUnsupported { "aip.media.unsupported", Permanent, false, 415,
         "The media type is not supported.",
         "Send `application/aip+json`, `application/json` or another `+json` type, in UTF-8." }

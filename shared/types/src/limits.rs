@@ -159,3 +159,30 @@ pub const BODIES_KIB_MAX: usize = 65_536;
 pub const TRANSPORT_METADATA_BYTES_MAX: usize = 16_384;
 /// Values in the metadata of one transport message.
 pub const TRANSPORT_METADATA_NODES_MAX: usize = 1_000;
+
+/// Milliseconds that a plan of a transaction may live (AIP 1.0 §13.3).
+pub const PLAN_TTL_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
+/// Claims of one transaction on its commit, and as many on its compensation.
+pub const TRANSACTION_CLAIMS_MAX: u32 = 16;
+/// Modes that a transaction remembers: a dry run, a plan, and every claim with the reconciliations after it.
+pub const TRANSACTION_MODES_LEN_MAX: usize = 66;
+/// Reconciliations of one unknown outcome before a person must decide.
+pub const RECONCILIATIONS_MAX: u32 = 16;
+/// Decisions of persons about one transaction. Half of them may ask the provider once more; the rest settle.
+pub const TRANSACTION_DECISIONS_LEN_MAX: usize = 64;
+/// Milliseconds before the first reconciliation of an unknown outcome; doubled by each that tells nothing.
+pub const RECONCILE_AFTER_MS: u64 = 5_000;
+/// Milliseconds between two reconciliations at most.
+pub const RECONCILE_AFTER_MS_MAX: u64 = 60 * 60 * 1_000;
+/// Bytes of a reconciliation cursor.
+pub const RECONCILIATION_CURSOR_BYTES_MAX: usize = 4_096;
+const _: () = assert!(TRANSACTION_MODES_LEN_MAX as u64 >= 2 + 4 * TRANSACTION_CLAIMS_MAX as u64);
+const _: () = assert!(TRANSACTION_DECISIONS_LEN_MAX as u64 >= 4 * TRANSACTION_CLAIMS_MAX as u64);
+const _: () = assert!(
+    RECORD_INLINE_BYTES_MAX
+        + ERROR_BYTES_MAX
+        + (TRANSACTION_MODES_LEN_MAX + 4) * ID_BYTES_MAX
+        + TRANSACTION_DECISIONS_LEN_MAX * 160
+        + RECONCILIATION_CURSOR_BYTES_MAX
+        < RECORD_STATE_BYTES_MAX
+);
