@@ -61,9 +61,9 @@ impl Source<'_> {
     }
 }
 
-/// The record with another phase.
+/// The record with another phase, in which the provider is not to be asked.
 fn moved(record: &TransactionRecord, phase: Phase) -> TransactionRecord {
-    TransactionRecord { phase, ..record.clone() }
+    TransactionRecord { phase, reconcile_after: None, ..record.clone() }
 }
 
 /// The step to the record's own state.
@@ -245,7 +245,7 @@ pub(super) fn no_effect(
     };
     let status = phase.status();
     let mut next = moved(record, phase);
-    (next.error, next.operation, next.cursor, next.reconcile_after) = (Some(error), None, None, None);
+    (next.error, next.operation, next.cursor) = (Some(error), None, None);
     let draft = settled(next, false, source, at).receipt(ReceiptType::TransactionFailed, &source.actor(), receipt);
     done(if let Some(kind) = kind { draft.event(kind, Some(data)) } else { draft }, status)
 }

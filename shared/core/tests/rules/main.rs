@@ -8,3 +8,6 @@ mod idempotency;
 mod laws;
 mod machine;
 mod precedence;
+mod transaction;
+mod transaction_histories;
+mod transaction_properties;
