@@ -40,7 +40,7 @@ struct Case {
 pub fn matrix() -> String {
     let case = |title, safety, first, mode, by| Case { title, safety, first, mode, by };
     let (keyed, never) = (RetrySafety::SafeWithIdempotencyKey, RetrySafety::Unsafe);
-    let plan = || First::Plan(planning());
+    let plan = || First::Plan(Box::new(planning()));
     let (commit, compensate, execute) =
         (TransactionMode::Commit, TransactionMode::Compensate, TransactionMode::Execute);
     let cases = [

@@ -1,6 +1,7 @@
 //! The first step of a transaction.
 
 use alloc::{
+    boxed::Box,
     collections::{BTreeMap, BTreeSet},
     string::{String, ToString as _},
     vec::Vec,
@@ -53,7 +54,7 @@ pub enum First {
     /// Tell what would happen, as closely as asked for.
     DryRun(DryRunFidelity),
     /// Make a plan.
-    Plan(Planning),
+    Plan(Box<Planning>),
     /// Declare that there is no way back.
     RollbackNotSupported,
 }
@@ -107,7 +108,7 @@ pub fn open(opening: Opening, first: First) -> Result<Step, Rejection> {
         First::DryRun(fidelity) => {
             effect::dry_run_ended(&record, DryRun::Completed { fidelity, result_hash: None }, at)?
         }
-        First::Plan(planning) => plan(record, planning, at)?,
+        First::Plan(planning) => plan(record, *planning, at)?,
         First::RollbackNotSupported => rollback_not_supported(record, at),
     };
     fits(step)

@@ -118,11 +118,12 @@ fn claimed(record: &TransactionRecord, claim: &Claim, trigger: Trigger, at: Mill
         Trigger::Settle { settled, .. } => settle_unstarted(record, claim, settled, at),
         Trigger::LeaseOver { fence } if fence != claim.grant.fence => Err(Rejection::StaleFence),
         Trigger::LeaseOver { .. } => Ok(lose(record, claim, at)),
-        Trigger::Cancel | Trigger::Due if claim.begun.is_some() => Err(Rejection::CommitStarted),
+        Trigger::Cancel if claim.begun.is_some() => Err(Rejection::CommitStarted),
         Trigger::Cancel => Ok(match claim.work {
             Work::Commit => effect::cancel(record, at),
             Work::Compensation => effect::release(record, claim, at),
         }),
+        Trigger::Due if claim.begun.is_some() => Err(Rejection::NotAdmitted),
         Trigger::Due if claim.begin_before.is_none_or(|end| at < end) => Err(Rejection::NotDue),
         Trigger::Due if claim.work == Work::Commit && at >= record.expires_at => Ok(effect::expire(record, at)),
         Trigger::Due => Ok(effect::release(record, claim, at)),

@@ -147,7 +147,7 @@ fn evidence_never_carries_the_input() {
     planning.metadata = Some(json!("secret"));
     let mut opening = kind.opening();
     opening.facts.principal.auth_context = Some(json!("secret"));
-    let step = open(opening, First::Plan(planning)).unwrap();
+    let step = open(opening, First::Plan(Box::new(planning))).unwrap();
     let evidence = serde_json::to_string(&(&step.receipts, &step.events)).unwrap();
     assert!(!evidence.contains("secret"), "{evidence}");
     assert_eq!(step.record.facts.principal.auth_context, None);
@@ -251,7 +251,7 @@ fn a_plan_holds_until_its_expiry_and_not_longer() {
 fn the_life_of_a_plan_is_bounded() {
     let kind = Kind::PLAN;
     let plan = |expires_at| {
-        open(kind.opening(), First::Plan(aip_core::transaction::Planning { expires_at, ..kind.planning() }))
+        open(kind.opening(), First::Plan(Box::new(aip_core::transaction::Planning { expires_at, ..kind.planning() })))
     };
     assert!(plan(OPENED.plus(limits::PLAN_TTL_MS_MAX)).is_ok());
     assert_eq!(plan(OPENED.plus(limits::PLAN_TTL_MS_MAX + 1)).err(), Some(Rejection::PlanInvalid));
@@ -263,9 +263,9 @@ fn a_plan_that_no_record_can_hold_is_refused() {
     let kind = Kind::PLAN;
     let mut planning = kind.planning();
     planning.metadata = Some(json!("x".repeat(limits::RECORD_INLINE_BYTES_MAX - 4_096)));
-    assert!(open(kind.opening(), First::Plan(planning.clone())).is_ok());
+    assert!(open(kind.opening(), First::Plan(Box::new(planning.clone()))).is_ok());
     planning.metadata = Some(json!("x".repeat(limits::RECORD_INLINE_BYTES_MAX)));
-    assert_eq!(open(kind.opening(), First::Plan(planning)).err(), Some(Rejection::TooLarge));
+    assert_eq!(open(kind.opening(), First::Plan(Box::new(planning))).err(), Some(Rejection::TooLarge));
 }
 
 #[test]
@@ -297,7 +297,7 @@ fn without_a_transaction_contract_no_mode_is_supported_and_there_is_no_way_back(
     assert!(contract.requires_plan_before_commit);
     let mut opening = Kind::PLAN.opening();
     opening.facts.contract = contract;
-    for first in [First::Execute, First::Plan(Kind::PLAN.planning()), First::RollbackNotSupported] {
+    for first in [First::Execute, First::Plan(Box::new(Kind::PLAN.planning())), First::RollbackNotSupported] {
         assert_eq!(open(opening.clone(), first).err(), Some(Rejection::ModeUnsupported));
     }
 }

@@ -123,7 +123,7 @@ impl Kind {
 
     pub(crate) fn open(&self) -> Step {
         match self.first {
-            Opens::Plan => open(self.opening(), First::Plan(self.planning())).unwrap(),
+            Opens::Plan => open(self.opening(), First::Plan(Box::new(self.planning()))).unwrap(),
             Opens::Execute => open(self.opening(), First::Execute).unwrap(),
             Opens::DryRun(fidelity) => open(self.opening(), First::DryRun(fidelity)).unwrap(),
             Opens::Unknown => open_unknown(&unknown_action(self.keyed), self.facts(), Millis(1_200)).unwrap(),
@@ -321,10 +321,9 @@ fn trigger(kind: &Kind, one: &Move, record: &TransactionRecord) -> Trigger {
     if let What::Forward(how) = one.what {
         return trigger(kind, &forward(one, how, record), record);
     }
-    let held = match &record.phase {
-        Phase::Reconciling { query, .. } if !matches!(one.what, What::Settle(_)) => Some(query.clone()),
-        phase => phase.claim().map(|claim| claim.grant.clone()),
-    };
+    let held = record.phase.claim().map(|claim| claim.grant.clone());
+    let asked = if let Phase::Reconciling { query, .. } = &record.phase { Some(query.clone()) } else { None };
+    let held = if matches!(one.what, What::Settle(_)) { held } else { asked.or(held) };
     let own = match one.fence {
         Which::Held => held.unwrap_or_else(|| grant(one.by, record.fence)),
         Which::Next => grant(one.by, record.fence + 1),
