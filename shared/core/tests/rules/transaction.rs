@@ -560,6 +560,34 @@ fn a_compensation_fits_the_contract_and_comes_in_time() {
     }
 }
 
+/// AIP 1.0 §13.7: it has its own approval; that of the commit does not count for it.
+#[test]
+fn a_compensation_has_its_own_approval() {
+    let kind = Kind { approval: true, ..Kind::PLAN };
+    let mut record = committed(&kind);
+    record.facts.contract.compensation.requires_approval = true;
+    let with = |change: fn(&mut Claiming)| {
+        let mut claiming = kind.claiming(TransactionMode::Compensate, grant("act_undo", 6));
+        change(&mut claiming);
+        step(&record, Trigger::Claim(Box::new(claiming)), NOW).err()
+    };
+    assert_eq!(with(|_| {}), None);
+    assert_eq!(with(|it| it.approval = None), Some(Rejection::ApprovalRequired));
+    let of_the_commit = |it: &mut Claiming| it.approval.as_mut().unwrap().action_id = ActionId::new(COMMIT);
+    assert_eq!(with(of_the_commit), Some(Rejection::ApprovalMismatch));
+}
+
+#[test]
+fn a_compensation_has_its_own_tries() {
+    let kind = Kind::PLAN;
+    let mut record = committed(&kind);
+    for fence in 6..6 + u64::from(limits::TRANSACTION_CLAIMS_MAX) {
+        record = claim(&kind, &record, TransactionMode::Compensate, grant("act_undo", fence)).unwrap().record;
+    }
+    let more = claim(&kind, &record, TransactionMode::Compensate, grant("act_undo", 99));
+    assert_eq!(more.err(), Some(Rejection::Exhausted));
+}
+
 #[test]
 fn a_compensation_that_fails_leaves_the_transaction_committed_and_in_part_asks_a_person() {
     let kind = Kind::PLAN;
