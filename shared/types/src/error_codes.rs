@@ -431,6 +431,79 @@ error_codes! {
     RateLimited { "aip.capacity.rate_limited", Temporary, true, 429,
         "Too many requests.",
         "Slow down and try again after `retry_after_ms`." }
+    // Approval and escalation machines.
+    ApprovalNotFound { "aip.approval.not_found", Permanent, false, 404,
+        "There is no such approval.",
+        "It never existed, was removed, or the caller may not see it; all answer alike." }
+    ApprovalApproverMismatch { "aip.approval.approver_mismatch", Auth, false, 403,
+        "The claimed approver is not the authenticated one.",
+        "Nobody decides in another's name: `approver` must be the authenticated principal." }
+    ApprovalDecisionIdRequired { "aip.approval.decision_id_required", Permanent, false, 400,
+        "A decision needs an id.",
+        "Send a stable `decision_id`, so that a repeat is recognised." }
+    ApprovalAlreadyDecided { "aip.approval.already_decided", Permanent, false, 409,
+        "The caller has decided already.",
+        "A principal has one vote. Revoke the earlier decision before another one is sent." }
+    ApprovalTargetUnknown { "aip.approval.target_unknown", Permanent, false, 409,
+        "There is no such decision to revoke.",
+        "`target_decision_id` must name an approving decision that still counts; while the approval is open, one's own." }
+    ApprovalExpiredByCaller { "aip.approval.expired_by_caller", Permanent, false, 400,
+        "Nobody but the clock of the deployment ends an approval by time.",
+        "Deny or revoke instead." }
+    ApprovalActionOver { "aip.approval.action_over", Permanent, false, 409,
+        "The action has ended.",
+        "There is nothing left to decide about." }
+    ApprovalActionDispatched { "aip.approval.action_dispatched", Permanent, false, 409,
+        "The action has been dispatched.",
+        "A grant cannot be taken back once its action has been handed to a connector; cancel or compensate the action." }
+    ApprovalEvidenceMissing { "aip.approval.evidence_missing", Permanent, false, 400,
+        "The decision lacks evidence that the policy asks for.",
+        "`evidence_requirements` of the policy says what: a reason, a ticket, an attachment." }
+    ApprovalEvidenceInvalid { "aip.approval.evidence_invalid", Permanent, false, 400,
+        "A piece of evidence is not acceptable.",
+        "Evidence is passed by reference: no inline content and no credential in its address, and its hash is the one of what is governed." }
+    ApprovalTooLarge { "aip.approval.too_large", Permanent, false, 413,
+        "The approval or decision is larger than a record holds.",
+        "Shorten the reason, or pass evidence by reference; a full approval takes no more votes." }
+    ApprovalRuleInvalid { "aip.approval.rule_invalid", Permanent, false, 400,
+        "The approval rule can never be satisfied or is too large.",
+        "No empty rule, no quorum of none or of more than it has, and at most the documented depth, leaves and principals." }
+    ApprovalNotGranted { "aip.approval.not_granted", Policy, false, 403,
+        "The approval is not granted.",
+        "Only a stored grant lets the governed action begin; a claimed one counts for nothing." }
+    ApprovalIdentityChanged { "aip.approval.identity_changed", Policy, false, 403,
+        "Somebody whom the approval rests on is not valid any more.",
+        "The requester, or the one on whose behalf the action runs, has lost its identity since; ask for a new approval." }
+    ApprovalTransactionChanged { "aip.approval.transaction_changed", Permanent, false, 409,
+        "The transaction is owned by somebody else.",
+        "The stage that was approved is not the caller's to carry out any more." }
+    ApprovalConstraintFailed { "aip.approval.constraint_failed", Policy, false, 403,
+        "The action does not meet a constraint of its approval.",
+        "What an approver demanded does not hold for the input." }
+    EscalationNotFound { "aip.escalation.not_found", Permanent, false, 404,
+        "There is no such escalation.",
+        "It never existed, was removed, or the caller may not see it; all answer alike." }
+    EscalationNotOpen { "aip.escalation.not_open", Permanent, false, 409,
+        "The escalation is not open.",
+        "It was resolved, withdrawn or has expired. The first resolution stands." }
+    EscalationExpired { "aip.escalation.expired", Permanent, false, 410,
+        "The escalation has expired.",
+        "Nobody answered in time." }
+    EscalationResolverMismatch { "aip.escalation.resolver_mismatch", Auth, false, 403,
+        "The claimed resolver is not the authenticated one.",
+        "Nobody answers in another's name: `resolved_by` must be the authenticated principal." }
+    EscalationNotAuthorised { "aip.escalation.not_authorised", Policy, false, 403,
+        "The caller may not resolve this escalation.",
+        "Policy names who may; the one who asked may not answer itself." }
+    EscalationDecisionRefused { "aip.escalation.decision_refused", Permanent, false, 400,
+        "The escalation does not allow this decision.",
+        "`allowed_decisions` lists what may be decided; only the clock of the deployment lets it expire." }
+    EscalationAnswerInvalid { "aip.escalation.answer_invalid", Permanent, false, 400,
+        "The answer does not match its form.",
+        "`result` must satisfy the JSON Schema in `form`, and is required where there is one and the answer lets the work go on." }
+    EscalationTooLarge { "aip.escalation.too_large", Permanent, false, 413,
+        "The escalation or answer is larger than a record holds.",
+        "Pass larger content by reference." }
     Internal { "aip.internal", Temporary, false, 503,
         "Something went wrong inside.",
         "A fault of this deployment; its log has the details under the correlation id." }

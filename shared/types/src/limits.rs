@@ -186,3 +186,37 @@ const _: () = assert!(
         + RECONCILIATION_CURSOR_BYTES_MAX
         < RECORD_STATE_BYTES_MAX
 );
+
+/// Milliseconds that an approval stays open where its policy names no time.
+pub const APPROVAL_TTL_MS_DEFAULT: u64 = 24 * 60 * 60 * 1_000;
+/// Leaves of an approval rule; deciding whether votes satisfy it is exact, and so costs up to 2 to this power.
+pub const APPROVAL_RULE_LEAVES_MAX: usize = 12;
+/// Levels of an approval rule; a rule that is one leaf has depth 0.
+pub const APPROVAL_RULE_DEPTH_MAX: usize = 8;
+/// Approving decisions that an approval takes, those that were taken back included.
+pub const APPROVAL_VOTES_MAX: usize = 32;
+/// Pieces of evidence of an approval or of one decision.
+pub const APPROVAL_EVIDENCE_LEN_MAX: usize = 16;
+/// Constraints of one decision.
+pub const APPROVAL_CONSTRAINTS_LEN_MAX: usize = 16;
+/// Bytes of one decision.
+pub const APPROVAL_DECISION_BYTES_MAX: usize = 2_048;
+/// Bytes of what an approval is about: its policy, people, reason and evidence.
+pub const APPROVAL_REQUEST_BYTES_MAX: usize = 65_536;
+const _: () = assert!(APPROVAL_TTL_MS_DEFAULT <= APPROVAL_TTL_MS_MAX);
+const _: () = assert!(APPROVAL_RULE_LEAVES_MAX <= 16);
+// Each vote may be revoked once, one decision ends it, and what is noted about a vote is shorter than the vote may be.
+const _: () = assert!(
+    APPROVAL_REQUEST_BYTES_MAX + (2 * APPROVAL_VOTES_MAX + 1 + APPROVAL_VOTES_MAX / 2) * APPROVAL_DECISION_BYTES_MAX
+        < RECORD_STATE_BYTES_MAX
+);
+
+/// Bytes of an escalation: its reason, form and conversation.
+pub const ESCALATION_BYTES_MAX: usize = 65_536;
+/// Bytes of an escalation's answer.
+pub const ESCALATION_ANSWER_BYTES_MAX: usize = 65_536;
+/// Milliseconds that an escalation stays open where it names no time.
+pub const ESCALATION_TTL_MS_DEFAULT: u64 = 24 * 60 * 60 * 1_000;
+/// Milliseconds that an escalation may stay open: 30 days.
+pub const ESCALATION_TTL_MS_MAX: u64 = 30 * 24 * 60 * 60 * 1_000;
+const _: () = assert!(ESCALATION_BYTES_MAX + ESCALATION_ANSWER_BYTES_MAX < RECORD_STATE_BYTES_MAX);
