@@ -36,12 +36,12 @@ pub enum Trigger {
 /// [`Rejection::RuleInvalid`], [`Rejection::EvidenceInvalid`], [`Rejection::TooLarge`]. Admission asks `Rule::of` before it
 /// lets an action wait for a rule that nobody can satisfy.
 pub fn request(requested: Requested) -> Result<Step<ApprovalRecord>, Rejection> {
+    requested.evidence.iter().try_for_each(evidence::acceptable)?;
     let record = asked(requested);
     Rule::of(&record.policy)?;
     if record.policy.ttl_ms == Some(0) {
         return Err(Rejection::RuleInvalid);
     }
-    record.evidence.iter().try_for_each(evidence::acceptable)?;
     let bytes = serde_json::to_vec(&record).map_or(usize::MAX, |bytes| bytes.len());
     if record.evidence.len() > limits::APPROVAL_EVIDENCE_LEN_MAX || bytes > limits::APPROVAL_REQUEST_BYTES_MAX {
         return Err(Rejection::TooLarge);

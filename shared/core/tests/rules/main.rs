@@ -2,6 +2,11 @@
 //! means.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod approval;
+mod approval_fixtures;
+mod approval_histories;
+mod approval_rule;
+mod constraint;
 mod fixtures;
 mod histories;
 mod idempotency;
