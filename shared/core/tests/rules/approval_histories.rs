@@ -130,7 +130,7 @@ fn grants(before: &ApprovalRecord, step: &Step) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 384, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
     #[test]
     fn the_laws_of_every_machine_hold(life in life()) {
@@ -306,7 +306,7 @@ fn outcome(policy: &ApprovalPolicy, decisions: &[Decide]) -> Phase {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 384, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
     #[test]
     fn the_order_of_votes_does_not_matter(
@@ -351,7 +351,7 @@ fn random_lives_reach_every_phase_and_most_refusals() {
     use proptest::{strategy::ValueTree as _, test_runner::TestRunner};
     let mut runner = TestRunner::deterministic();
     let (mut phases, mut refusals) = (BTreeSet::new(), BTreeSet::new());
-    for _ in 0..3_000 {
+    for _ in 0..1_500 {
         let life = life().new_tree(&mut runner).unwrap().current();
         phases.extend(life.steps().map(|step| step.record.phase.name()));
         refusals.extend(life.moves.iter().filter_map(|(_, _, _, result)| result.as_ref().err()).map(|why| why.name()));

@@ -19,7 +19,12 @@ fn enough(rule: &ApprovalRule, leaf: &mut u8, voters: &[Leaves]) -> BTreeSet<u32
         ApprovalRule::Quorum(quorum) => {
             (usize::try_from(quorum.required).unwrap(), quorum.distinct_principals, &quorum.rules)
         }
-        _ => {
+        ApprovalRule::Principal(_)
+        | ApprovalRule::Role(_)
+        | ApprovalRule::Group(_)
+        | ApprovalRule::TenantPolicy(_)
+        | ApprovalRule::ExternalSystem(_)
+        | ApprovalRule::DelegatedAuthority(_) => {
             let one = Leaves::one(*leaf);
             *leaf += 1;
             let holds = (0..).zip(voters).filter(|(_, leaves)| !leaves.and(one).is_empty());
@@ -69,7 +74,7 @@ fn satisfied(rule: &ApprovalRule, minimum: u32, voters: &[Leaves]) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1_024, ..ProptestConfig::default() })]
 
     #[test]
     fn the_evaluator_says_what_trying_everything_says(rule in rule(), voters in voters()) {

@@ -7,6 +7,7 @@ mod approval_fixtures;
 mod approval_histories;
 mod approval_rule;
 mod constraint;
+mod escalation;
 mod fixtures;
 mod histories;
 mod idempotency;
