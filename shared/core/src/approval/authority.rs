@@ -1,8 +1,8 @@
 //! What is known of a decider, and which leaf of a rule it satisfies (AIP 1.0 §8.4, §12.1).
 
 use aip_types::{
-    ApprovalPolicy, ApproverSelector, DelegatedApprovalAuthority, DelegatedAuthorityRule, Millis, Principal,
-    PrincipalId, RiskLevel,
+    ApprovalPolicy, ApproverSelector, CapabilityId, DelegatedApprovalAuthority, DelegatedAuthorityRule, Millis,
+    Principal, PrincipalId, RiskLevel,
 };
 use alloc::{collections::BTreeSet, format, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -58,8 +58,12 @@ impl VerifiedAuthority {
 /// Verified: one authority that was lent to a principal (AIP 1.0 §8.4).
 #[derive(Clone, Debug, PartialEq)]
 pub struct VerifiedGrant {
+    /// Who lent it, where the resolver knows.
+    pub lent_by: Option<PrincipalId>,
     /// What it covers.
     pub scope: String,
+    /// The capability that it covers; any when absent.
+    pub capability_id: Option<CapabilityId>,
     /// The highest risk that it covers; any when absent.
     pub max_risk: Option<RiskLevel>,
     /// The highest value that it covers; any when absent.
@@ -71,10 +75,14 @@ pub struct VerifiedGrant {
 }
 
 /// What is decided about, as far as limits of authority look at it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Governed<'a> {
     /// Its tenant.
     pub tenant: &'a str,
+    /// Its capability.
+    pub capability_id: &'a CapabilityId,
+    /// Who may not approve it, and so may not lend the authority to approve it either.
+    pub barred: BTreeSet<&'a PrincipalId>,
     /// Its risk.
     pub risk: Option<RiskLevel>,
     /// Its value.
@@ -205,10 +213,12 @@ fn delegate(
 
 /// The longest of the grants that cover the scope.
 fn granted(authority: &VerifiedAuthority, scope: &str, governed: &Governed<'_>, at: Millis) -> Satisfies {
-    let covering = authority
-        .grants
-        .iter()
-        .filter(|grant| grant.scope == scope && covers(grant.max_risk, grant.max_value, governed));
+    let covering = authority.grants.iter().filter(|grant| {
+        grant.scope == scope
+            && grant.capability_id.as_ref().is_none_or(|id| id == governed.capability_id)
+            && grant.lent_by.as_ref().is_none_or(|lender| !governed.barred.contains(lender))
+            && covers(grant.max_risk, grant.max_value, governed)
+    });
     let mut best = Satisfies::No;
     for grant in covering {
         let over = grant.revoked || is_past(grant.expires_at, at);

@@ -175,24 +175,10 @@ fn hashes(record: &ApprovalRecord, decide: &Decide) -> Result<(), Rejection> {
 
 /// Separation of duties (AIP 1.0 §12.1): of approving; saying no is everybody's who has the authority.
 fn separation(record: &ApprovalRecord, claimed: &ApprovalDecision) -> Result<(), Rejection> {
-    if claimed.decision != Kind::Approved {
-        return Ok(());
+    match record.barred().get(&claimed.approver.id) {
+        Some(why) if claimed.decision == Kind::Approved => Err(*why),
+        Some(_) | None => Ok(()),
     }
-    let duties = &record.policy.separation_of_duties;
-    let approver = &claimed.approver.id;
-    let is = |principal: &Option<aip_types::Principal>| principal.as_ref().is_some_and(|one| one.id == *approver);
-    let requests = record.requester.id == *approver;
-    let behalf = record.identity.as_ref().is_some_and(|identity| is(&identity.acted_on_behalf_of));
-    if duties.requester_must_differ && requests {
-        return Err(Rejection::RequesterMustDiffer);
-    }
-    if duties.operator_must_differ && is(&record.operator) {
-        return Err(Rejection::OperatorMustDiffer);
-    }
-    if !duties.allow_self_approval && (requests || is(&record.subject) || behalf) {
-        return Err(Rejection::SelfApproval);
-    }
-    Ok(())
 }
 
 /// Only an approval may have constraints, and all of them must be enforceable on the input and hold for it.

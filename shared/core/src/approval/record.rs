@@ -7,6 +7,7 @@ use aip_types::{
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
+use super::Rejection;
 use super::authority::{Governed, Standing};
 use super::rule::Leaves;
 use crate::step::{About, Chain};
@@ -179,7 +180,31 @@ impl ApprovalRecord {
     }
 
     pub(super) fn governed(&self) -> Governed<'_> {
-        Governed { tenant: &self.tenant, risk: self.risk, value: self.governed_value }
+        Governed {
+            tenant: &self.tenant,
+            capability_id: &self.capability_id,
+            barred: self.barred().into_keys().collect(),
+            risk: self.risk,
+            value: self.governed_value,
+        }
+    }
+
+    /// Who may not approve, and why: separation of duties (AIP 1.0 §12.1).
+    pub(super) fn barred(&self) -> BTreeMap<&PrincipalId, Rejection> {
+        let duties = &self.policy.separation_of_duties;
+        let behalf = self.identity.as_ref().and_then(|identity| identity.acted_on_behalf_of.as_ref());
+        let mut barred = BTreeMap::new();
+        if !duties.allow_self_approval {
+            let own = [Some(&self.requester), self.subject.as_ref(), behalf];
+            barred.extend(own.into_iter().flatten().map(|one| (&one.id, Rejection::SelfApproval)));
+        }
+        if duties.operator_must_differ {
+            barred.extend(self.operator.as_ref().map(|operator| (&operator.id, Rejection::OperatorMustDiffer)));
+        }
+        if duties.requester_must_differ {
+            barred.insert(&self.requester.id, Rejection::RequesterMustDiffer);
+        }
+        barred
     }
 }
 

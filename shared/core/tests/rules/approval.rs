@@ -12,8 +12,8 @@ use aip_types::{
 use serde_json::json;
 
 use crate::approval_fixtures::{
-    ASKED, EXPIRES, NOW, POLICY_HASH, after, all, asked, authority, decide, human, input, input_hash, needing, no,
-    policy, quorum, refusal, requested, revoke, role, ruled, send, yes,
+    ASKED, EXPIRES, NOW, POLICY_HASH, after, all, asked, authority, decide, grant, human, input, input_hash, needing,
+    no, policy, quorum, refusal, requested, revoke, role, ruled, send, yes,
 };
 
 fn kinds(step: &aip_core::approval::Step) -> (Vec<&str>, Vec<&str>) {
@@ -310,6 +310,23 @@ fn self_approval_is_allowed_by_the_policy_alone_and_not_beyond_it() {
     assert_eq!(after(&asked(policy), [yes("subject")]).phase, Phase::Granted {});
 }
 
+/// To lend the authority to somebody and have it used for oneself is to approve for oneself.
+#[test]
+fn authority_lent_by_the_requester_does_not_approve_its_own_action() {
+    let rule = ApprovalRule::DelegatedAuthority(DelegatedAuthorityRule::new("pay".to_owned()));
+    let mut policy = ruled(rule);
+    let by = |lender: &str| {
+        let mut vote = decide("dan", &[], Kind::Approved, "d");
+        vote.authority.grants.push(VerifiedGrant { lent_by: Some(PrincipalId::new(lender)), ..grant() });
+        vote
+    };
+    assert_eq!(refusal(&asked(policy.clone()), by("requester")), Rejection::NotAuthorised);
+    assert_eq!(refusal(&asked(policy.clone()), by("subject")), Rejection::NotAuthorised);
+    assert_eq!(after(&asked(policy.clone()), [by("boss")]).phase, Phase::Granted {});
+    policy.separation_of_duties.allow_self_approval = true;
+    assert_eq!(after(&asked(policy), [by("requester")]).phase, Phase::Granted {});
+}
+
 // Grants that end.
 
 fn delegated() -> ApprovalPolicy {
@@ -319,8 +336,7 @@ fn delegated() -> ApprovalPolicy {
 
 fn lent(name: &str, id: &str, expires_at: Option<Millis>, revoked: bool) -> Decide {
     let mut decide = decide(name, &[], Kind::Approved, id);
-    let grant = VerifiedGrant { scope: "pay".to_owned(), max_risk: None, max_value: None, expires_at, revoked };
-    decide.authority.grants.push(grant);
+    decide.authority.grants.push(VerifiedGrant { expires_at, revoked, ..grant() });
     decide
 }
 
@@ -502,6 +518,18 @@ fn a_decision_is_refused_one_past_its_bounds() {
     let most = limits::APPROVAL_DECISION_BYTES_MAX - empty;
     assert_eq!(after(&record, [sized(most)]).phase, Phase::Granted {});
     assert_eq!(refusal(&record, sized(most + 1)), Rejection::TooLarge);
+}
+
+#[test]
+fn evidence_of_a_decision_is_bounded() {
+    let most = limits::APPROVAL_EVIDENCE_LEN_MAX;
+    let with = |count: usize| {
+        let mut vote = yes("ann");
+        vote.claimed.evidence = vec![artifact("note", None); count];
+        send(&asked(policy()), vote).map(|step| step.record.phase)
+    };
+    assert_eq!(with(most), Ok(Phase::Granted {}));
+    assert_eq!(with(most + 1), Err(Rejection::TooLarge));
 }
 
 /// Votes are bounded, and a full record can still be denied and its votes taken back.

@@ -1,8 +1,8 @@
 //! Approvals, deciders and decisions that tests start from.
 
 use aip_core::approval::{
-    ActionNow, ApprovalRecord, Decide, Rejection, Requested, Step, Trigger, VerifiedAuthority, VerifiedNow, request,
-    step,
+    ActionNow, ApprovalRecord, Decide, Rejection, Requested, Step, Trigger, VerifiedAuthority, VerifiedGrant,
+    VerifiedNow, request, step,
 };
 use aip_types::{
     ActionId, AllRule, AnyRule, ApprovalDecision, ApprovalDecisionKind as Kind, ApprovalId, ApprovalPolicy,
@@ -96,6 +96,19 @@ pub(crate) fn authority(name: &str, roles: &[&str]) -> VerifiedAuthority {
     authority.roles = roles.iter().map(|role| (*role).to_owned()).collect();
     authority.revision = 7;
     authority
+}
+
+/// Authority lent without limits, in the scope `pay`.
+pub(crate) fn grant() -> VerifiedGrant {
+    VerifiedGrant {
+        lent_by: None,
+        scope: "pay".to_owned(),
+        capability_id: None,
+        max_risk: None,
+        max_value: None,
+        expires_at: None,
+        revoked: false,
+    }
 }
 
 /// A decision by somebody with these roles, everything about it in order.

@@ -10,21 +10,23 @@ use aip_types::{
 };
 use proptest::{collection::vec, prelude::*, sample::select};
 
-use crate::approval_fixtures::{ASKED, all, all_reusing, any, decide, needing, policy, quorum, requested, role, ruled};
+use crate::approval_fixtures::{
+    ASKED, all, all_reusing, any, decide, grant, needing, policy, quorum, requested, role, ruled,
+};
 
 const PEOPLE: [&str; 6] = ["ann", "bob", "carl", "requester", "subject", "operator"];
 
 fn policies() -> impl Strategy<Value = ApprovalPolicy> {
-    let grant = || ApprovalRule::DelegatedAuthority(DelegatedAuthorityRule::new("pay".to_owned()));
+    let lent = || ApprovalRule::DelegatedAuthority(DelegatedAuthorityRule::new("pay".to_owned()));
     let rules = vec![
         policy(),
         needing(2),
         needing(3),
         ruled(all(&[role("a"), role("b")])),
         ruled(all_reusing(&[role("a"), role("b")])),
-        ruled(quorum(2, true, &[role("a"), role("b"), grant()])),
+        ruled(quorum(2, true, &[role("a"), role("b"), lent()])),
         ruled(quorum(2, false, &[role("a"), role("b"), role("approver")])),
-        ruled(any(&[all(&[role("a"), grant()]), quorum(2, true, &[role("b"), role("b"), role("approver")])])),
+        ruled(any(&[all(&[role("a"), lent()]), quorum(2, true, &[role("b"), role("b"), role("approver")])])),
     ];
     (select(rules), any_bool(), any_bool(), any_bool()).prop_map(|(mut policy, own, requester, operator)| {
         policy.separation_of_duties.allow_self_approval = own;
@@ -42,27 +44,20 @@ fn any_bool() -> impl Strategy<Value = bool> {
 fn decision() -> impl Strategy<Value = Decide> {
     let kind = prop_oneof![8 => Just(Kind::Approved), 1 => Just(Kind::Denied), 2 => Just(Kind::Revoked), 1 => Just(Kind::Expired)];
     let roles = vec(select(&["a", "b", "approver"][..]), 0..3);
-    let grant = prop::option::weighted(0.4, (prop::option::of(1_500..4_000_u64), prop::bool::weighted(0.2)));
+    let lent = prop::option::weighted(0.4, (prop::option::of(1_500..4_000_u64), prop::bool::weighted(0.2)));
     let action =
         prop_oneof![8 => Just(ActionNow::Waiting), 1 => Just(ActionNow::Dispatched), 1 => Just(ActionNow::Ended)];
     let wrong = prop_oneof![12 => Just(0_u8), 4 => 1..8_u8];
-    (select(&PEOPLE[..]), kind, roles, grant, 0..8_u8, 0..8_u8, action, wrong).prop_map(
-        |(who, kind, roles, grant, id, target, action, wrong)| {
+    (select(&PEOPLE[..]), kind, roles, lent, 0..8_u8, 0..8_u8, action, wrong).prop_map(
+        |(who, kind, roles, lent, id, target, action, wrong)| {
             let mut decide = decide(who, &roles, kind, &format!("d{id}"));
             decide.now.action = action;
             if kind == Kind::Revoked {
                 decide.claimed.target_decision_id = Some(format!("d{target}"));
             }
-            if let Some((end, revoked)) = grant {
-                let scope = "pay".to_owned();
+            if let Some((end, revoked)) = lent {
                 let expires_at = end.map(Millis);
-                decide.authority.grants.push(VerifiedGrant {
-                    scope,
-                    max_risk: None,
-                    max_value: None,
-                    expires_at,
-                    revoked,
-                });
+                decide.authority.grants.push(VerifiedGrant { expires_at, revoked, ..grant() });
             }
             match wrong {
                 1 => decide.visible = false,
@@ -281,12 +276,10 @@ proptest! {
 fn approvals() -> impl Strategy<Value = Vec<Decide>> {
     let one = (vec(select(&["a", "b", "approver"][..]), 0..3), any_bool());
     vec(one, PEOPLE.len()).prop_map(|all| {
-        let voted = PEOPLE.iter().zip(all).map(|(who, (roles, grant))| {
+        let voted = PEOPLE.iter().zip(all).map(|(who, (roles, lent))| {
             let mut decide = decide(who, &roles, Kind::Approved, who);
-            if grant {
-                let scope = "pay".to_owned();
-                let grant = VerifiedGrant { scope, max_risk: None, max_value: None, expires_at: None, revoked: false };
-                decide.authority.grants.push(grant);
+            if lent {
+                decide.authority.grants.push(grant());
             }
             decide
         });

@@ -1,15 +1,19 @@
 //! When decisions are enough (AIP 1.0 §12.1): the evaluator against a definition that tries everything, and its bounds.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+};
 
 use aip_core::approval::{Governed, Leaves, Rejection, Rule, Standing, VerifiedGrant};
 use aip_types::{
-    ApprovalRule, ApproverSelector, DelegatedApprovalAuthority, DelegatedAuthorityRule, ExternalSystemRule, GroupRule,
-    Millis, PrincipalId, PrincipalRule, RiskLevel, TenantPolicyRule, TenantPolicySelector, Timestamp, limits,
+    ApprovalRule, ApproverSelector, CapabilityId, DelegatedApprovalAuthority, DelegatedAuthorityRule,
+    ExternalSystemRule, GroupRule, Millis, PrincipalId, PrincipalRule, RiskLevel, TenantPolicyRule,
+    TenantPolicySelector, Timestamp, limits,
 };
 use proptest::{collection::vec, prelude::*};
 
-use crate::approval_fixtures::{NOW, all, all_reusing, any, authority, needing, policy, quorum, role, ruled};
+use crate::approval_fixtures::{NOW, all, all_reusing, any, authority, grant, needing, policy, quorum, role, ruled};
 
 /// Sets of voters, each enough for a rule: the definition in the rule's own words, by trying everything.
 fn enough(rule: &ApprovalRule, leaf: &mut u8, voters: &[Leaves]) -> BTreeSet<u32> {
@@ -196,7 +200,17 @@ fn the_largest_rule_is_decided() {
     assert!(satisfied(&rule, 1, &voters(2)));
 }
 
-const GOVERNED: Governed<'_> = Governed { tenant: "acme", risk: Some(RiskLevel::High), value: Some(500) };
+static CAPABILITY: LazyLock<CapabilityId> = LazyLock::new(|| CapabilityId::new("cap:demo:pay"));
+
+fn governed() -> Governed<'static> {
+    Governed {
+        tenant: "acme",
+        capability_id: &CAPABILITY,
+        barred: BTreeSet::new(),
+        risk: Some(RiskLevel::High),
+        value: Some(500),
+    }
+}
 
 #[test]
 fn every_kind_of_leaf_is_satisfied_by_what_the_resolver_says() {
@@ -216,20 +230,16 @@ fn every_kind_of_leaf_is_satisfied_by_what_the_resolver_says() {
     who.external_systems.insert("erp".to_owned());
     who.grants.push(grant());
     let numbers = |standings: Vec<Standing>| standings.iter().map(|one| one.leaf).collect::<Vec<_>>();
-    assert_eq!(numbers(rule.standings(&who, &GOVERNED, NOW).unwrap()), [0, 1, 2, 3, 4, 5]);
-    assert_eq!(numbers(rule.standings(&authority("ann", &[]), &GOVERNED, NOW).unwrap()), [0]);
-    assert_eq!(rule.standings(&authority("bob", &["other"]), &GOVERNED, NOW), Err(Rejection::NotAuthorised));
-}
-
-fn grant() -> VerifiedGrant {
-    VerifiedGrant { scope: "pay".to_owned(), max_risk: None, max_value: None, expires_at: None, revoked: false }
+    assert_eq!(numbers(rule.standings(&who, &governed(), NOW).unwrap()), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(numbers(rule.standings(&authority("ann", &[]), &governed(), NOW).unwrap()), [0]);
+    assert_eq!(rule.standings(&authority("bob", &["other"]), &governed(), NOW), Err(Rejection::NotAuthorised));
 }
 
 #[test]
 fn authority_of_another_tenant_is_none() {
     let mut who = authority("ann", &["approver"]);
     who.tenant = "other".to_owned();
-    assert_eq!(Rule::of(&policy()).unwrap().standings(&who, &GOVERNED, NOW), Err(Rejection::NotAuthorised));
+    assert_eq!(Rule::of(&policy()).unwrap().standings(&who, &governed(), NOW), Err(Rejection::NotAuthorised));
 }
 
 #[test]
@@ -238,12 +248,12 @@ fn authority_counts_until_it_ends() {
     let rule = Rule::of(&policy).unwrap();
     let mut who = authority("ann", &["approver"]);
     who.expires_at = Some(Millis(3_000));
-    let standings = rule.standings(&who, &GOVERNED, NOW).unwrap();
+    let standings = rule.standings(&who, &governed(), NOW).unwrap();
     assert!(standings[0].holds(Millis(2_999)) && !standings[0].holds(Millis(3_000)));
-    assert_eq!(rule.standings(&who, &GOVERNED, Millis(3_000)), Err(Rejection::GrantExpired));
+    assert_eq!(rule.standings(&who, &governed(), Millis(3_000)), Err(Rejection::GrantExpired));
     who.expires_at = None;
     who.revoked = true;
-    assert_eq!(rule.standings(&who, &GOVERNED, NOW), Err(Rejection::GrantExpired));
+    assert_eq!(rule.standings(&who, &governed(), NOW), Err(Rejection::GrantExpired));
 }
 
 /// AIP 1.0 §8.4: scope, risk, value, end and revocation of a grant, and of the leaf that asks for one.
@@ -261,23 +271,34 @@ fn a_delegated_grant_covers_what_it_says_and_no_more() {
     let open = asks(None, None);
     let no = Err(Rejection::NotAuthorised);
     let over = Err(Rejection::GrantExpired);
-    assert_eq!(check(&open, grant(), GOVERNED), Ok(None));
-    assert_eq!(check(&open, VerifiedGrant { scope: "other".to_owned(), ..grant() }, GOVERNED), no);
-    assert_eq!(check(&open, VerifiedGrant { max_risk: Some(RiskLevel::Medium), ..grant() }, GOVERNED), no);
-    assert_eq!(check(&open, VerifiedGrant { max_risk: Some(RiskLevel::High), ..grant() }, GOVERNED), Ok(None));
-    assert_eq!(check(&open, VerifiedGrant { max_value: Some(499), ..grant() }, GOVERNED), no);
-    assert_eq!(check(&open, VerifiedGrant { max_value: Some(500), ..grant() }, GOVERNED), Ok(None));
-    assert_eq!(check(&open, VerifiedGrant { revoked: true, ..grant() }, GOVERNED), over);
-    assert_eq!(check(&open, VerifiedGrant { expires_at: Some(NOW), ..grant() }, GOVERNED), over);
+    assert_eq!(check(&open, grant(), governed()), Ok(None));
+    assert_eq!(check(&open, VerifiedGrant { scope: "other".to_owned(), ..grant() }, governed()), no);
+    assert_eq!(check(&open, VerifiedGrant { max_risk: Some(RiskLevel::Medium), ..grant() }, governed()), no);
+    assert_eq!(check(&open, VerifiedGrant { max_risk: Some(RiskLevel::High), ..grant() }, governed()), Ok(None));
+    assert_eq!(check(&open, VerifiedGrant { max_value: Some(499), ..grant() }, governed()), no);
+    assert_eq!(check(&open, VerifiedGrant { max_value: Some(500), ..grant() }, governed()), Ok(None));
+    assert_eq!(check(&open, VerifiedGrant { revoked: true, ..grant() }, governed()), over);
+    assert_eq!(check(&open, VerifiedGrant { expires_at: Some(NOW), ..grant() }, governed()), over);
     let end = Some(Millis(NOW.0 + 1));
-    assert_eq!(check(&open, VerifiedGrant { expires_at: end, ..grant() }, GOVERNED), Ok(end));
-    assert_eq!(check(&asks(Some(RiskLevel::Medium), None), grant(), GOVERNED), no);
-    assert_eq!(check(&asks(None, Some(499)), grant(), GOVERNED), no);
+    assert_eq!(check(&open, VerifiedGrant { expires_at: end, ..grant() }, governed()), Ok(end));
+    assert_eq!(check(&asks(Some(RiskLevel::Medium), None), grant(), governed()), no);
+    assert_eq!(check(&asks(None, Some(499)), grant(), governed()), no);
     // A limit over what nobody has stated covers nothing.
-    let unknown = Governed { risk: None, value: None, ..GOVERNED };
-    assert_eq!(check(&open, grant(), unknown), Ok(None));
-    assert_eq!(check(&open, VerifiedGrant { max_value: Some(u64::MAX), ..grant() }, unknown), no);
-    assert_eq!(check(&asks(Some(RiskLevel::Critical), None), grant(), unknown), no);
+    let unknown = || Governed { risk: None, value: None, ..governed() };
+    assert_eq!(check(&open, grant(), unknown()), Ok(None));
+    assert_eq!(check(&open, VerifiedGrant { max_value: Some(u64::MAX), ..grant() }, unknown()), no);
+    assert_eq!(check(&asks(Some(RiskLevel::Critical), None), grant(), unknown()), no);
+}
+
+#[test]
+fn a_grant_for_another_capability_covers_nothing() {
+    let policy = ruled(ApprovalRule::DelegatedAuthority(DelegatedAuthorityRule::new("pay".to_owned())));
+    let check = |capability: &str| {
+        let mut who = authority("ann", &[]);
+        who.grants.push(VerifiedGrant { capability_id: Some(CapabilityId::new(capability)), ..grant() });
+        Rule::of(&policy).unwrap().standings(&who, &governed(), NOW).is_ok()
+    };
+    assert!(check("cap:demo:pay") && !check("cap:demo:other"));
 }
 
 #[test]
@@ -291,20 +312,20 @@ fn the_delegate_of_a_policy_needs_every_scope_from_the_resolver() {
     policy.delegated_authority = Some(lent);
     let mut dan = authority("dan", &[]);
     dan.grants.push(grant());
-    assert_eq!(Rule::of(&policy).unwrap().standings(&dan, &GOVERNED, NOW), Err(Rejection::NotAuthorised));
+    assert_eq!(Rule::of(&policy).unwrap().standings(&dan, &governed(), NOW), Err(Rejection::NotAuthorised));
     dan.grants.push(VerifiedGrant { scope: "refund".to_owned(), expires_at: Some(Millis(3_000)), ..grant() });
-    let standings = Rule::of(&policy).unwrap().standings(&dan, &GOVERNED, NOW).unwrap();
+    let standings = Rule::of(&policy).unwrap().standings(&dan, &governed(), NOW).unwrap();
     assert_eq!(standings, [Standing { leaf: 1, until: Some(Millis(3_000)) }]);
-    assert_eq!(Rule::of(&policy).unwrap().standings(&dan, &GOVERNED, Millis(4_000)), Err(Rejection::GrantExpired));
+    assert_eq!(Rule::of(&policy).unwrap().standings(&dan, &governed(), Millis(4_000)), Err(Rejection::GrantExpired));
     let mut eve = dan.clone();
     eve.principal.id = PrincipalId::new("eve");
-    assert_eq!(Rule::of(&policy).unwrap().standings(&eve, &GOVERNED, NOW), Err(Rejection::NotAuthorised));
+    assert_eq!(Rule::of(&policy).unwrap().standings(&eve, &governed(), NOW), Err(Rejection::NotAuthorised));
     // A rule says all itself; and a policy that lends no scope lends nothing.
     policy.rule = Some(role("approver"));
-    assert_eq!(Rule::of(&policy).unwrap().standings(&dan, &GOVERNED, NOW), Err(Rejection::NotAuthorised));
+    assert_eq!(Rule::of(&policy).unwrap().standings(&dan, &governed(), NOW), Err(Rejection::NotAuthorised));
     policy.rule = None;
     policy.delegated_authority = Some(DelegatedApprovalAuthority::new(PrincipalId::new("dan")));
-    assert_eq!(Rule::of(&policy).unwrap().standings(&dan, &GOVERNED, NOW), Err(Rejection::NotAuthorised));
+    assert_eq!(Rule::of(&policy).unwrap().standings(&dan, &governed(), NOW), Err(Rejection::NotAuthorised));
 }
 
 #[test]
@@ -312,7 +333,7 @@ fn the_selector_is_the_rule_where_there_is_none() {
     let mut policy = policy();
     policy.approver_selector = ApproverSelector::TenantPolicy(TenantPolicySelector {});
     let mut who = authority("ann", &["approver"]);
-    assert_eq!(Rule::of(&policy).unwrap().standings(&who, &GOVERNED, NOW), Err(Rejection::NotAuthorised));
+    assert_eq!(Rule::of(&policy).unwrap().standings(&who, &governed(), NOW), Err(Rejection::NotAuthorised));
     who.tenant_policies.insert("any".to_owned());
-    assert!(Rule::of(&policy).unwrap().standings(&who, &GOVERNED, NOW).is_ok());
+    assert!(Rule::of(&policy).unwrap().standings(&who, &governed(), NOW).is_ok());
 }
