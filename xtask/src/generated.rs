@@ -16,6 +16,7 @@ pub(crate) struct Generated {
 pub(crate) const GENERATED: &[Generated] = &[
     Generated { path: "docs/errors.md", render: aip_types::error_codes::docs },
     Generated { path: "docs/events.md", render: aip_types::event_kinds::docs },
+    Generated { path: "docs/rules.md", render: aip_schema::rules::docs },
     Generated { path: "docs/states/action.md", render: aip_core::action::matrix },
     Generated { path: "docs/states/transaction.md", render: aip_core::transaction::matrix },
     Generated { path: "docs/states/approval.md", render: aip_core::approval::matrix },

@@ -17,7 +17,7 @@ enum May {
 const TABLE: &[(&str, May)] = &[
     ("aip-types", May::Use(&[])),
     ("aip-crypto", May::Use(&["aip-types"])),
-    ("aip-schema", May::Use(&["aip-types"])),
+    ("aip-schema", May::Use(&["aip-types", "aip-crypto"])),
     ("aip-core", May::Use(&["aip-types", "aip-crypto"])),
     ("aip-bus", May::Use(&["aip-types", "aip-core"])),
     ("aip-egress", May::Use(&["aip-types", "aip-crypto"])),
@@ -35,7 +35,7 @@ const TABLE: &[(&str, May)] = &[
     ("aip-reconciler", May::Use(&["aip-types", "aip-core", "aip-bus", "aip-service"])),
     ("aip-connector", May::Use(&["aip-types", "aip-handler", "aip-egress", "aip-service"])),
     ("aip", May::UseAll),
-    ("xtask", May::Use(&["aip-types", "aip-core", "aip-bus"])),
+    ("xtask", May::Use(&["aip-types", "aip-core", "aip-bus", "aip-schema"])),
 ];
 
 const EDGE: &[&str] = &["aip-types", "aip-schema", "aip-edge", "aip-bus", "aip-service"];

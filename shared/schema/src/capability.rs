@@ -1,7 +1,5 @@
 //! Schemas that come from outside: the input and output schemas of capabilities.
 
-use std::sync::OnceLock;
-
 use aip_types::{ErrorCode, limits};
 use jsonschema::{Draft, PatternOptions, ValidationError, ValidationOptions, Validator};
 use serde_json::Value;
@@ -29,16 +27,13 @@ pub struct SchemaFault {
 /// linear time; those that need look-around or back references are refused.
 pub struct CapabilitySchema {
     validator: Validator,
+    refers: bool,
     /// Finds the place of a violation under a budget; only for schemas that refer to parts of themselves.
     finder: Option<Finder>,
 }
 
-/// A schema whose references are under the budget, compiled when the first finding is needed.
-struct Finder {
-    draft: Draft,
-    schema: Value,
-    compiled: OnceLock<Option<Validator>>,
-}
+/// A schema whose references are under the budget.
+struct Finder(Validator);
 
 impl CapabilitySchema {
     /// Compiles a schema that somebody else wrote.
@@ -66,8 +61,10 @@ impl CapabilitySchema {
         let validator = options(draft).build(schema).map_err(|error| invalid(&error))?;
         let mut guarded = schema.clone();
         let refers = budget::guard(&mut guarded, draft != Draft::Draft7);
-        let finder = refers.then(|| Finder { draft, schema: guarded, compiled: OnceLock::new() });
-        Ok(Self { validator, finder })
+        // Compiled here and not when a finding is needed: that would be on an async thread.
+        let build = || budget::with_budget(options(draft)).build(&guarded).ok().map(Finder);
+        let finder = if refers { build() } else { None };
+        Ok(Self { validator, refers, finder })
     }
 
     /// Checks a value; the pointer of a fault begins at the value.
@@ -76,21 +73,20 @@ impl CapabilitySchema {
     /// [`ErrorCode::InputInvalid`] with the first place that violates the schema; with the rule `schema` at the whole
     /// value if the search for the place was given up. For an output the caller says [`ErrorCode::OutputInvalid`] instead.
     pub fn check(&self, value: &Value) -> Result<(), Fault> {
-        let Some(finder) = &self.finder else {
+        if !self.refers {
             return check(&self.validator, ErrorCode::InputInvalid, "", value);
-        };
+        }
         if self.validator.is_valid(value) {
             return Ok(());
         }
-        Err(finder.find(value).unwrap_or_else(|| Fault::new(ErrorCode::InputInvalid, "", "schema")))
+        let found = self.finder.as_ref().and_then(|finder| finder.find(value));
+        Err(found.unwrap_or_else(|| Fault::new(ErrorCode::InputInvalid, "", "schema")))
     }
 }
 
 impl Finder {
     fn find(&self, value: &Value) -> Option<Fault> {
-        let build = || budget::with_budget(options(self.draft)).build(&self.schema).ok();
-        let validator = self.compiled.get_or_init(build).as_ref()?;
-        budget::bounded(|| validator.validate(value).err().map(|error| Fault::of(ErrorCode::InputInvalid, "", &error)))?
+        budget::bounded(|| self.0.validate(value).err().map(|error| Fault::of(ErrorCode::InputInvalid, "", &error)))?
     }
 }
 

@@ -1,86 +1,24 @@
 //! The schemas of the wire, compiled once.
 
 use std::collections::BTreeMap;
-use std::sync::{LazyLock, OnceLock};
+use std::sync::LazyLock;
 
 use aip_types::{AipVersion, ErrorCode, MessageType, Timestamp};
 use jsonschema::{Registry, Validator};
 use serde_json::{Map, Value, json};
 
 use crate::fault::{Fault, join};
+use crate::files::FILES;
+use crate::rules::{FINDINGS_MAX, Rule};
 
 /// Where the schema files have their ids.
 const BASE: &str = "https://aip.dev/schemas/aip/";
 
-macro_rules! files {
-    ($($name:literal),+ $(,)?) => {
-        /// Every schema file of AIP 1.0 Appendix A: its name and its text, as they stand under `schemas/aip`.
-        pub const FILES: &[(&str, &str)] = &[
-            $(($name, include_str!(concat!("../../../schemas/aip/", $name))),)+
-        ];
-    };
-}
-
-files! {
-    "ack.schema.json",
-    "action.schema.json",
-    "action_events.schema.json",
-    "action_events_request.schema.json",
-    "action_list.schema.json",
-    "action_list_request.schema.json",
-    "action_result.schema.json",
-    "action_result_request.schema.json",
-    "action_status.schema.json",
-    "action_status_request.schema.json",
-    "approval_decision.schema.json",
-    "approval_list.schema.json",
-    "approval_list_request.schema.json",
-    "approval_query_request.schema.json",
-    "approval_record_view.schema.json",
-    "approval_request.schema.json",
-    "audit_query_request.schema.json",
-    "audit_query_result.schema.json",
-    "callback_delivery_list.schema.json",
-    "callback_delivery_list_request.schema.json",
-    "callback_delivery_policy.schema.json",
-    "callback_delivery_query_request.schema.json",
-    "callback_delivery_record.schema.json",
-    "capability_contract.schema.json",
-    "channel_message.schema.json",
-    "delegation_request.schema.json",
-    "delegation_result.schema.json",
-    "envelope.schema.json",
-    "escalation.schema.json",
-    "event.schema.json",
-    "event_stream.schema.json",
-    "identity_context.schema.json",
-    "manifest.schema.json",
-    "manifest_filter.schema.json",
-    "receipt_query_request.schema.json",
-    "resource_list.schema.json",
-    "resource_list_request.schema.json",
-    "resource_read_request.schema.json",
-    "resource_read_result.schema.json",
-    "session_close_request.schema.json",
-    "session_list.schema.json",
-    "session_list_request.schema.json",
-    "session_request.schema.json",
-    "session_resume.schema.json",
-    "session_resume_request.schema.json",
-    "session_view.schema.json",
-    "stream_chunk.schema.json",
-    "transaction_plan.schema.json",
-    "transaction_query_request.schema.json",
-    "transaction_request.schema.json",
-    "transaction_result.schema.json",
-    "transaction_view.schema.json",
-}
-
-/// The compiled schemas of the wire. Bodies are compiled when the first message of their type comes.
+/// The compiled schemas of the wire: all of them, so that no message waits for a compiler. [`Schemas::embedded`] compiles
+/// at its first call, which takes tens of milliseconds: a process makes it at its start, off the async threads.
 pub struct Schemas {
-    registry: Registry<'static>,
     header: Validator,
-    bodies: BTreeMap<MessageType, (Value, OnceLock<Option<Validator>>)>,
+    bodies: BTreeMap<MessageType, Validator>,
 }
 
 static EMBEDDED: LazyLock<Option<Schemas>> = LazyLock::new(|| Schemas::new().ok());
@@ -106,21 +44,25 @@ impl Schemas {
         let text = FILES.iter().find(|(name, _)| *name == "envelope.schema.json").map_or("", |(_, text)| text);
         let mut root: Value = serde_json::from_str(text)?;
         strengthen(&mut root);
-        let body_of = |kind: MessageType| {
-            let target = root.pointer(&format!("/$defs/MessageBody/properties/{}/$ref", kind.body_key()));
-            let target = target.and_then(Value::as_str).unwrap_or_default();
-            (kind, (json!({ "$ref": format!("{BASE}envelope.schema.json{target}") }), OnceLock::new()))
-        };
-        let bodies = MessageType::ALL.iter().copied().map(body_of).collect();
         let mut header = root.clone();
         if let Some(members) = header.as_object_mut() {
             members.insert("$id".to_owned(), json!(format!("{BASE}header.schema.json")));
             let properties = members.get_mut("properties").and_then(Value::as_object_mut);
             properties.map(|properties| properties.insert("body".to_owned(), json!({ "type": "object" })));
         }
+        let target_of = |kind: MessageType| {
+            let pointer = format!("/$defs/MessageBody/properties/{}/$ref", kind.body_key());
+            root.pointer(&pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
+        };
+        let targets: Vec<_> = MessageType::ALL.iter().map(|kind| (*kind, target_of(*kind))).collect();
         let registry = Registry::new().add(format!("{BASE}envelope.schema.json"), root)?.prepare()?;
         let header = compile(&registry, &header)?;
-        Ok(Self { registry, header, bodies })
+        let body_of = |(kind, target): (MessageType, String)| {
+            let schema = json!({ "$ref": format!("{BASE}envelope.schema.json{target}") });
+            compile(&registry, &schema).map(|validator| (kind, validator))
+        };
+        let bodies = targets.into_iter().map(body_of).collect::<Result<_, _>>()?;
+        Ok(Self { header, bodies })
     }
 
     /// Checks an envelope: version, type and body key by hand, then the envelope's own members, then the one body by its
@@ -131,24 +73,41 @@ impl Schemas {
     /// [`ErrorCode::EnvelopeInvalid`] for a body that is not exactly one known member, [`ErrorCode::TypeMismatch`], then
     /// [`ErrorCode::EnvelopeInvalid`] with the first place that violates the schema.
     pub fn check_envelope(&self, document: &Value) -> Result<MessageType, Fault> {
-        let version = document.get("aip_version").and_then(Value::as_str);
-        if version.is_some_and(|version| AipVersion::from_wire(version).is_none()) {
-            return Err(Fault::new(ErrorCode::UnsupportedVersion, "/aip_version", "supported_version"));
-        }
-        let announced = document.get("message_type").and_then(Value::as_str).map(MessageType::from_wire);
-        if announced == Some(None) {
-            return Err(Fault::new(ErrorCode::MessageUnsupported, "/message_type", "registered_type"));
-        }
-        let one = document.get("body").and_then(Value::as_object).map(one_body).transpose()?;
-        if let (Some((kind, _)), Some(announced)) = (one, announced)
-            && announced != Some(kind)
-        {
-            return Err(Fault::new(ErrorCode::TypeMismatch, "/message_type", "type_of_body"));
-        }
+        announced(document)?;
         check(&self.header, ErrorCode::EnvelopeInvalid, "", document)?;
-        let (kind, body) = one.ok_or_else(|| Fault::new(ErrorCode::EnvelopeInvalid, "/body", "type"))?;
+        let (kind, body) =
+            only_body(document)?.ok_or_else(|| Fault::new(ErrorCode::EnvelopeInvalid, "/body", "type"))?;
         self.check_body(kind, body)?;
         Ok(kind)
+    }
+
+    /// Every finding of [`Self::check_envelope`], in its order.
+    pub(crate) fn envelope_findings(&self, document: &Value) -> Vec<Fault> {
+        let mut found: Vec<Fault> = announced(document).err().into_iter().collect();
+        found.extend(all(&self.header, "", document));
+        if let Ok(Some((kind, body))) = only_body(document) {
+            found.extend(self.body_findings(kind, "/body", body));
+        }
+        // A wrong version or type is one finding and not one of the engine as well.
+        let mut seen = std::collections::BTreeSet::new();
+        found.retain(|fault| seen.insert(fault.pointer.clone()) || fault.rule == "additionalProperties");
+        found
+    }
+
+    /// Every finding in one body; `prefix` leads to the object that holds it.
+    pub(crate) fn body_findings(&self, kind: MessageType, prefix: &str, body: &Value) -> Vec<Fault> {
+        match self.bodies.get(&kind) {
+            Some(validator) => all(validator, &join(prefix, kind.body_key()), body),
+            None => vec![Fault::new(ErrorCode::Internal, "", "schemas")],
+        }
+    }
+
+    /// Every finding in a manifest that stands alone.
+    pub(crate) fn manifest_findings(&self, document: &Value) -> Vec<Fault> {
+        match self.bodies.get(&MessageType::Manifest) {
+            Some(validator) => all(validator, "", document),
+            None => vec![Fault::new(ErrorCode::Internal, "", "schemas")],
+        }
     }
 
     /// Checks one body against the schema of its type; pointers begin at the envelope.
@@ -156,13 +115,32 @@ impl Schemas {
     /// # Errors
     /// [`ErrorCode::EnvelopeInvalid`] with the first place that violates the schema.
     pub fn check_body(&self, kind: MessageType, body: &Value) -> Result<(), Fault> {
-        let validator = self
-            .bodies
-            .get(&kind)
-            .and_then(|(schema, compiled)| compiled.get_or_init(|| compile(&self.registry, schema).ok()).as_ref());
-        let validator = validator.ok_or_else(|| Fault::new(ErrorCode::Internal, "", "schemas"))?;
+        let validator = self.bodies.get(&kind).ok_or_else(|| Fault::new(ErrorCode::Internal, "", "schemas"))?;
         check(validator, ErrorCode::EnvelopeInvalid, &join("/body", kind.body_key()), body)
     }
+}
+
+/// Version, type and body key agree with each other, as far as they are there.
+fn announced(document: &Value) -> Result<(), Fault> {
+    let version = document.get("aip_version").and_then(Value::as_str);
+    if version.is_some_and(|version| AipVersion::from_wire(version).is_none()) {
+        return Err(Fault::broken(Rule::SupportedVersion, "/aip_version"));
+    }
+    let announced = document.get("message_type").and_then(Value::as_str).map(MessageType::from_wire);
+    if announced == Some(None) {
+        return Err(Fault::broken(Rule::RegisteredType, "/message_type"));
+    }
+    match (only_body(document)?, announced) {
+        (Some((kind, _)), Some(announced)) if announced != Some(kind) => {
+            Err(Fault::broken(Rule::TypeOfBody, "/message_type"))
+        }
+        (_, _) => Ok(()),
+    }
+}
+
+/// The one member of the envelope's body, if there is an object.
+fn only_body(document: &Value) -> Result<Option<(MessageType, &Value)>, Fault> {
+    document.get("body").and_then(Value::as_object).map(one_body).transpose()
 }
 
 /// The one member of a body.
@@ -171,8 +149,8 @@ fn one_body(body: &Map<String, Value>) -> Result<(MessageType, &Value), Fault> {
     match (members.next(), members.next()) {
         (Some((key, body)), None) => MessageType::from_body_key(key)
             .map(|kind| (kind, body))
-            .ok_or_else(|| Fault::new(ErrorCode::EnvelopeInvalid, join("/body", key), "registered_body")),
-        (_, _) => Err(Fault::new(ErrorCode::EnvelopeInvalid, "/body", "exactly_one_body")),
+            .ok_or_else(|| Fault::broken(Rule::RegisteredBody, join("/body", key))),
+        (_, _) => Err(Fault::broken(Rule::ExactlyOneBody, "/body")),
     }
 }
 
@@ -185,6 +163,12 @@ pub(crate) fn check(validator: &Validator, code: ErrorCode, prefix: &str, value:
         Ok(()) => Ok(()),
         Err(error) => Err(Fault::of(code, prefix, &error)),
     }
+}
+
+/// Every violation, each at its most precise place; at most [`FINDINGS_MAX`].
+fn all(validator: &Validator, prefix: &str, value: &Value) -> Vec<Fault> {
+    let errors = validator.iter_errors(value).take(FINDINGS_MAX);
+    errors.flat_map(|error| Fault::each(ErrorCode::EnvelopeInvalid, prefix, &error)).take(FINDINGS_MAX).collect()
 }
 
 fn compile(registry: &Registry<'static>, schema: &Value) -> Result<Validator, Box<dyn std::error::Error>> {
@@ -254,10 +238,7 @@ mod tests {
 
     #[test]
     fn every_body_compiles_and_every_file_is_embedded_under_its_id() {
-        let schemas = Schemas::new().unwrap();
-        for (kind, (schema, _)) in &schemas.bodies {
-            compile(&schemas.registry, schema).unwrap_or_else(|error| panic!("{kind}: {error}"));
-        }
+        assert_eq!(Schemas::new().unwrap().bodies.len(), 58);
         assert_eq!(FILES.len(), 52);
         let envelope: Value = serde_json::from_str(include_str!("../../../schemas/aip/envelope.schema.json")).unwrap();
         for (name, text) in FILES {

@@ -7,6 +7,8 @@ use aip_types::{ErrorCode, ProtocolError};
 use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;
 
+use crate::rules::Rule;
+
 /// Why a document was refused. Holds no received value; the pointer may hold received member names.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{code}: {rule} at `{pointer}`")]
@@ -26,6 +28,13 @@ impl Fault {
         Self { code, pointer: bounded_pointer(pointer.into()), rule: Cow::Borrowed(rule) }
     }
 
+    /// A broken rule of the specification at a place, with the code of its row.
+    #[must_use]
+    pub(crate) fn broken(rule: Rule, pointer: impl Into<String>) -> Self {
+        let row = rule.row();
+        Self::new(row.code.unwrap_or(ErrorCode::EnvelopeInvalid), pointer, row.name)
+    }
+
     /// The protocol error for the sender, with pointer and rule in its details.
     #[must_use]
     pub fn error(&self) -> ProtocolError {
@@ -36,6 +45,23 @@ impl Fault {
     pub(crate) fn of(code: ErrorCode, prefix: &str, error: &ValidationError<'_>) -> Self {
         let (place, rule) = narrow(error);
         Self { code, pointer: bounded_pointer(format!("{prefix}{place}")), rule: Cow::Owned(rule) }
+    }
+}
+
+impl Fault {
+    /// The findings of one error of the engine: several where an object has several members that it must not have.
+    pub(crate) fn each(code: ErrorCode, prefix: &str, error: &ValidationError<'_>) -> Vec<Self> {
+        let kind = error.kind();
+        if let ValidationErrorKind::AdditionalProperties { unexpected }
+        | ValidationErrorKind::UnevaluatedProperties { unexpected } = kind
+        {
+            let place = error.instance_path().as_str();
+            let at = |name: &String| bounded_pointer(format!("{prefix}{}", join(place, name)));
+            let keyword = kind.keyword().to_owned();
+            unexpected.iter().map(|name| Self { code, pointer: at(name), rule: Cow::Owned(keyword.clone()) }).collect()
+        } else {
+            vec![Self::of(code, prefix, error)]
+        }
     }
 }
 

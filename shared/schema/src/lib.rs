@@ -11,10 +11,14 @@ mod capability;
 mod embedded;
 mod expansion;
 mod fault;
+mod files;
+mod inspect;
 mod received;
 pub mod rules;
 
 pub use capability::{CapabilitySchema, SchemaFault};
-pub use embedded::{FILES, Schemas, check_envelope};
+pub use embedded::{Schemas, check_envelope};
 pub use fault::Fault;
+pub use files::{Digests, FILES, digests, file};
+pub use inspect::{Form, Inspected, inspect};
 pub use received::{Received, receive};

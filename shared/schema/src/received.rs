@@ -1,13 +1,13 @@
 //! From bytes to a message that may be believed in its form, not yet in its content.
 
+use aip_types::Envelope;
 use aip_types::document::{self, Bounds};
-use aip_types::{Envelope, ErrorCode};
 use serde::Deserialize as _;
 use serde_json::Value;
 
 use crate::embedded::Schemas;
 use crate::fault::Fault;
-use crate::rules;
+use crate::rules::{self, Rule};
 
 /// A message that passed all checks of its form.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,10 +25,9 @@ impl Received {
     /// As [`receive`], without those of reading.
     pub fn of(document: Value) -> Result<Self, Fault> {
         let kind = Schemas::embedded()?.check_envelope(&document)?;
-        let envelope = Envelope::deserialize(&document).map_err(|_| {
-            Fault::new(ErrorCode::EnvelopeInvalid, format!("/body/{}", kind.body_key()), "plain_integers")
-        })?;
-        rules::check(&envelope)?;
+        let envelope = Envelope::deserialize(&document)
+            .map_err(|_| Fault::broken(Rule::PlainIntegers, format!("/body/{}", kind.body_key())))?;
+        rules::check(&document, &envelope)?;
         Ok(Self { document, envelope })
     }
 }

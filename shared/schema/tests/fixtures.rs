@@ -3,26 +3,14 @@
 
 use std::path::Path;
 
-use aip_schema::{Fault, Received, receive};
+use aip_schema::{Fault, Form, Received, inspect, receive};
 use aip_types::MessageType;
 use serde_json::Value;
 
-/// The bodies that the fleet handles so far.
-const BODIES: [&str; 13] = [
-    "ack",
-    "action",
-    "action_events",
-    "action_events_request",
-    "action_result",
-    "action_result_request",
-    "action_status",
-    "action_status_request",
-    "error",
-    "manifest",
-    "manifest_request",
-    "receipt_chain",
-    "receipt_query_request",
-];
+/// Every body of the protocol has a file.
+fn bodies() -> impl Iterator<Item = &'static str> {
+    MessageType::ALL.iter().map(|kind| kind.body_key())
+}
 
 fn fixture(body: &str) -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas/fixtures").join(body).with_extension("json");
@@ -39,32 +27,51 @@ fn received(case: &Value) -> Result<Received, Fault> {
 
 #[test]
 fn what_is_valid_is_received_and_survives_its_type() {
-    for body in BODIES {
+    let mut wrong = Vec::new();
+    for body in bodies() {
         let valid = cases(&fixture(body), "valid");
         assert!(!valid.is_empty(), "{body}");
         for case in valid {
-            let received = received(&case).unwrap_or_else(|fault| panic!("{body}, {}: {fault}", case["name"]));
-            assert_eq!(received.document, case["envelope"], "{body}, {}", case["name"]);
-            assert_eq!(serde_json::to_value(&received.envelope).unwrap(), case["envelope"], "{body}, {}", case["name"]);
-            assert_eq!(received.envelope.message_type, MessageType::from_body_key(body).unwrap());
+            match received(&case) {
+                Ok(received) => {
+                    assert_eq!(received.document, case["envelope"], "{body}, {}", case["name"]);
+                    let again = serde_json::to_value(&received.envelope).unwrap();
+                    if again != case["envelope"] {
+                        wrong.push(format!("{body}, {}: came out as {again}", case["name"]));
+                    }
+                    assert_eq!(received.envelope.message_type, MessageType::from_body_key(body).unwrap());
+                }
+                Err(fault) => wrong.push(format!("{body}, {}: {fault}", case["name"])),
+            }
+            let bare = inspect(case["envelope"]["body"].to_string().as_bytes());
+            assert_eq!(bare.form, Form::Body(MessageType::from_body_key(body).unwrap()));
+            wrong.extend(bare.findings.iter().map(|fault| format!("{body}, {}, bare: {fault}", case["name"])));
         }
     }
+    assert_eq!(wrong, Vec::<String>::new());
 }
 
 #[test]
 fn what_is_invalid_is_refused_with_one_precise_finding() {
-    for body in BODIES {
+    let mut wrong = Vec::new();
+    for body in bodies() {
         let invalid = cases(&fixture(body), "invalid");
         assert!(invalid.len() >= 3, "{body}");
         for case in invalid {
-            let fault = received(&case).err().unwrap_or_else(|| panic!("{body}, {}: was taken", case["name"]));
-            let found = (fault.code.as_str(), fault.pointer.as_str(), fault.rule.as_ref());
             let wanted = [&case["code"], &case["pointer"], &case["rule"]].map(|text| text.as_str().unwrap());
-            assert_eq!(found, wanted.into(), "{body}, {}", case["name"]);
-            let error = serde_json::to_value(fault.error()).unwrap();
-            assert_eq!(error["details"]["pointer"], case["pointer"]);
+            let Err(fault) = received(&case) else {
+                wrong.push(format!("{body}, {}: was taken", case["name"]));
+                continue;
+            };
+            if <[&str; 3]>::from((fault.code.as_str(), fault.pointer.as_str(), fault.rule.as_ref())) != wanted {
+                wrong.push(format!("{body}, {}: wanted {wanted:?}, got {fault}", case["name"]));
+            }
+            assert_eq!(serde_json::to_value(fault.error()).unwrap()["details"]["pointer"], fault.pointer);
+            let whole = inspect(case["envelope"].to_string().as_bytes());
+            assert_eq!(whole.findings.first(), Some(&fault), "{body}, {}: {:?}", case["name"], whole.findings);
         }
     }
+    assert_eq!(wrong, Vec::<String>::new());
 }
 
 #[test]

@@ -1,97 +1,148 @@
 //! The rules that the specification states and no schema expresses, as far as one message alone can show them.
 //!
-//! Receipt hashes and links need the cryptographic profile and are not here; neither is what depends on a record.
+//! **Precedence** is fixed, so one wrong message has one answer: the rules of the envelope, then those of its body. An
+//! object's own rules come before those of its members, members come in the order in which the specification lists
+//! them, items in the order of their list. What only a record or a second message can show has a row in the table
+//! ([`Rule::ALL`]) and is enforced where the row says. Start reading at [`check`].
 
+mod action;
+mod delegation;
 mod manifest;
+mod place;
+mod query;
+mod receipt;
+mod registry;
+mod table;
+mod transaction;
 
-use aip_types::{
-    Action, ActionResult, ActionResultStatus, ApprovalDecisionKind, DelegationRequest, DelegationResult,
-    DelegationStatus, Envelope, ErrorCode, MessageBody, TransactionMode, TransactionProtocolStatus, TransactionRequest,
-    TransactionResult, limits,
-};
+use aip_types::{Envelope, Manifest, MessageBody, limits};
 use serde_json::Value;
 
-pub use manifest::manifest;
+pub use place::FINDINGS_MAX;
+pub use registry::{Proof, Row, Rule, docs};
 
 use crate::fault::Fault;
+use place::{At, Findings};
 
-type Checked = Result<(), Fault>;
-
-/// Checks one message; its form has passed the schema.
+/// Checks one message; its form has passed the schema. `document` is the same message as received.
 ///
 /// # Errors
-/// The first broken rule: [`ErrorCode::InputNull`], [`ErrorCode::TimeoutInvalid`], [`ErrorCode::QueryInvalid`] (limits and
-/// waits), [`ErrorCode::ManifestRejected`], [`ErrorCode::TypeMismatch`], else [`ErrorCode::EnvelopeInvalid`].
+/// The first broken rule, with the code of its row.
 ///
-/// Source: AIP 1.0 §6.4, §9, §10.1, §11.1, §11.7, §12.4, §13, §14, §16.4, §18.2, §22.2.
-pub fn check(envelope: &Envelope) -> Checked {
-    if envelope.message_type != envelope.body.message_type() {
-        return Err(Fault::new(ErrorCode::TypeMismatch, "/message_type", "type_of_body"));
+/// Source: AIP 1.0 §5–§19, as `docs/rules.md` lists them.
+pub fn check(document: &Value, envelope: &Envelope) -> Result<(), Fault> {
+    let mut found = Findings::new(document, 1);
+    around(&mut found, envelope);
+    found.into_faults().into_iter().next().map_or(Ok(()), Err)
+}
+
+/// Every broken rule of one message, in the order of precedence; at most [`FINDINGS_MAX`].
+#[must_use]
+pub fn findings(document: &Value, envelope: &Envelope) -> Vec<Fault> {
+    let mut found = Findings::new(document, FINDINGS_MAX);
+    around(&mut found, envelope);
+    found.into_faults()
+}
+
+/// Every broken rule of a body that stands alone, with its tag; pointers begin at the tagged body.
+#[must_use]
+pub fn body_findings(document: &Value, it: &MessageBody) -> Vec<Fault> {
+    let mut found = Findings::new(document, FINDINGS_MAX);
+    body(&mut found, it, At::root(""));
+    found.into_faults()
+}
+
+/// Everything that is wrong with a manifest; empty if it may be admitted. Pointers begin at the manifest.
+///
+/// Compiles every schema in it, so it also finds schemas that are no schemas or too large.
+///
+/// Source: AIP 1.0 §9.1, §9.3, §9.4.
+#[must_use]
+pub fn manifest(it: &Manifest) -> Vec<Fault> {
+    let mut found = Findings::new(&Value::Null, FINDINGS_MAX);
+    manifest::manifest(&mut found, it, At::root(""));
+    found.into_faults()
+}
+
+fn around(found: &mut Findings<'_>, it: &Envelope) {
+    let at = At::root("");
+    found.require(it.message_type == it.body.message_type(), Rule::TypeOfBody, at.member("message_type"));
+    bounded(found, Some(it.message_id.as_str()), at.member("message_id"));
+    bounded(found, it.session_id.as_ref().map(|id| id.as_str()), at.member("session_id"));
+    bounded(found, it.correlation_id.as_ref().map(|id| id.as_str()), at.member("correlation_id"));
+    bounded(found, it.in_response_to.as_ref().map(|id| id.as_str()), at.member("in_response_to"));
+    let named = it.idempotency_key.as_deref() != Some("");
+    found.require(named, Rule::EnvelopeKeyNotEmpty, at.member("idempotency_key"));
+    if let Some(security) = &it.security {
+        signed(found, security, at.member("security"));
     }
-    require(!envelope.message_id.is_empty(), "/message_id", "not_empty")?;
-    require(envelope.idempotency_key.as_deref() != Some(""), "/idempotency_key", "not_empty")?;
-    bounded(Some(envelope.message_id.as_str()), "/message_id")?;
-    bounded(envelope.correlation_id.as_ref().map(|id| id.as_str()), "/correlation_id")?;
-    bounded(envelope.session_id.as_ref().map(|id| id.as_str()), "/session_id")?;
-    envelope.security.as_ref().map_or(Ok(()), signed_shape)?;
-    body(&envelope.body)
+    body(found, &it.body, at.member("body"));
+}
+
+/// Metadata that names a signer or a signature must have both, as strings (AIP 1.0 §22.2).
+fn signed(found: &mut Findings<'_>, it: &Value, at: At<'_>) {
+    let (did, signature) = (it.get("did"), it.get("signature"));
+    let signed = did.is_some() || signature.is_some();
+    for (member, name) in [(did, "did"), (signature, "signature")] {
+        found.require(!signed || member.is_some_and(Value::is_string), Rule::SignedShape, at.member(name));
+    }
+}
+
+/// An id or key is copied into records, subjects and answers, so its length is bounded (AIP 1.0 §22.8).
+fn bounded(found: &mut Findings<'_>, text: Option<&str>, at: At<'_>) {
+    found.require(text.is_none_or(|text| text.len() <= limits::ID_BYTES_MAX), Rule::IdBytesMax, at);
 }
 
 /// One arm a message type, so that a new type cannot be forgotten.
-fn body(body: &MessageBody) -> Checked {
+fn body(found: &mut Findings<'_>, body: &MessageBody, at: At<'_>) {
+    let at = at.member(body.key());
     match body {
-        MessageBody::Action(it) => action(it, "/body/action"),
-        MessageBody::ActionResult(it) => result(it, "/body/action_result"),
-        MessageBody::ActionStatus(it) => {
-            it.result.as_ref().map_or(Ok(()), |inner| result(inner, "/body/action_status/result"))
+        MessageBody::Handshake(it) => {
+            found.require(!it.purpose.is_empty(), Rule::HandshakePurpose, at.member("purpose"));
         }
-        MessageBody::Handshake(it) => require(!it.purpose.is_empty(), "/body/handshake/purpose", "not_empty"),
-        MessageBody::Manifest(it) => manifest(it)
-            .into_iter()
-            .next()
-            .map_or(Ok(()), |finding| Err(Fault { pointer: format!("/body/manifest{}", finding.pointer), ..finding })),
-        MessageBody::DelegationRequest(it) => delegation_request(it),
-        MessageBody::DelegationResult(it) => delegation_result(it),
-        MessageBody::TransactionRequest(it) => transaction_request(it),
-        MessageBody::TransactionResult(it) => transaction_result(it),
-        MessageBody::ReceiptChain(it) => {
-            let rooted = it.receipts.is_empty() || it.root_hash.is_some();
-            require(rooted, "/body/receipt_chain/root_hash", "required_with_receipts")
-        }
-        MessageBody::ActionStatusRequest(it) => wait(it.wait_ms, "/body/action_status_request/wait_ms"),
-        MessageBody::ActionResultRequest(it) => wait(it.wait_ms, "/body/action_result_request/wait_ms"),
-        MessageBody::ActionListRequest(it) => limit(it.limit, "/body/action_list_request/limit"),
-        MessageBody::ActionEventsRequest(it) => limit(it.limit, "/body/action_events_request/limit"),
-        MessageBody::SessionListRequest(it) => limit(it.limit, "/body/session_list_request/limit"),
-        MessageBody::ApprovalListRequest(it) => limit(it.limit, "/body/approval_list_request/limit"),
-        MessageBody::EventStreamRequest(it) => limit(it.limit, "/body/event_stream_request/limit"),
-        MessageBody::ResourceListRequest(it) => limit(it.limit, "/body/resource_list_request/limit"),
-        MessageBody::CallbackDeliveryListRequest(it) => limit(it.limit, "/body/callback_delivery_list_request/limit"),
-        MessageBody::AuditQueryRequest(it) => limit(it.limit, "/body/audit_query_request/limit"),
-        MessageBody::ActionList(it) => page(it.actions.len(), "/body/action_list/actions"),
-        MessageBody::ActionEvents(it) => page(it.events.len(), "/body/action_events/events"),
-        MessageBody::SessionList(it) => page(it.sessions.len(), "/body/session_list/sessions"),
-        MessageBody::ApprovalList(it) => page(it.approvals.len(), "/body/approval_list/approvals"),
-        MessageBody::EventStream(it) => page(it.events.len(), "/body/event_stream/events"),
-        MessageBody::ResourceList(it) => page(it.resources.len(), "/body/resource_list/resources"),
-        MessageBody::CallbackDeliveryList(it) => page(it.deliveries.len(), "/body/callback_delivery_list/deliveries"),
-        MessageBody::AuditQueryResult(it) => page(it.events.len(), "/body/audit_query_result/events"),
+        MessageBody::Manifest(it) => manifest::manifest(found, it, at),
+        MessageBody::Action(it) => action::action(found, it, at),
+        MessageBody::ActionResult(it) => action::result(found, it, None, at),
+        MessageBody::ActionStatus(it) => action::status(found, it, at),
+        MessageBody::ActionList(it) => query::actions(found, it, at),
+        MessageBody::ActionEvents(it) => action::events(found, it, at),
+        MessageBody::ApprovalRequest(it) => query::approval_request(found, it, at),
+        MessageBody::ApprovalRecordView(it) => query::approval(found, it, at),
+        MessageBody::ApprovalList(it) => query::approvals(found, it, at),
+        MessageBody::CallbackDeliveryRecord(it) => query::delivery(found, it, at),
+        MessageBody::CallbackDeliveryList(it) => query::deliveries(found, it, at),
+        MessageBody::DelegationRequest(it) => delegation::request(found, it, at),
+        MessageBody::DelegationResult(it) => delegation::result(found, it, at),
+        MessageBody::TransactionRequest(it) => transaction::request(found, it, at),
+        MessageBody::TransactionResult(it) => transaction::result(found, it, at),
+        MessageBody::TransactionView(it) => transaction::view(found, it, at),
+        MessageBody::ReceiptChain(it) => receipt::chain(found, it, at),
+        MessageBody::AuditQueryResult(it) => query::audit(found, it, at),
+        MessageBody::ActionStatusRequest(it) => query::wait(found, it.wait_ms, at),
+        MessageBody::ActionResultRequest(it) => query::wait(found, it.wait_ms, at),
+        MessageBody::ActionListRequest(it) => query::limit(found, it.limit, at),
+        MessageBody::ActionEventsRequest(it) => query::limit(found, it.limit, at),
+        MessageBody::SessionListRequest(it) => query::limit(found, it.limit, at),
+        MessageBody::ApprovalListRequest(it) => query::limit(found, it.limit, at),
+        MessageBody::EventStreamRequest(it) => query::limit(found, it.limit, at),
+        MessageBody::ResourceListRequest(it) => query::limit(found, it.limit, at),
+        MessageBody::CallbackDeliveryListRequest(it) => query::limit(found, it.limit, at),
+        MessageBody::AuditQueryRequest(it) => query::limit(found, it.limit, at),
+        MessageBody::SessionList(it) => query::page(found, it.sessions.len(), at.member("sessions")),
+        MessageBody::EventStream(it) => query::page(found, it.events.len(), at.member("events")),
+        MessageBody::ResourceList(it) => query::page(found, it.resources.len(), at.member("resources")),
         MessageBody::HandshakeResponse(_)
         | MessageBody::Ack(_)
         | MessageBody::StreamChunk(_)
-        | MessageBody::ApprovalRequest(_)
         | MessageBody::ApprovalDecision(_)
         | MessageBody::ApprovalQueryRequest(_)
-        | MessageBody::ApprovalRecordView(_)
         | MessageBody::CallbackDeliveryQueryRequest(_)
-        | MessageBody::CallbackDeliveryRecord(_)
         | MessageBody::SessionRequest(_)
         | MessageBody::SessionView(_)
         | MessageBody::SessionCloseRequest(_)
         | MessageBody::SessionResumeRequest(_)
         | MessageBody::SessionResume(_)
         | MessageBody::TransactionQueryRequest(_)
-        | MessageBody::TransactionView(_)
         | MessageBody::Error(_)
         | MessageBody::Cancel(_)
         | MessageBody::Heartbeat(_)
@@ -105,123 +156,6 @@ fn body(body: &MessageBody) -> Checked {
         | MessageBody::AuditEvent(_)
         | MessageBody::ResourceReadRequest(_)
         | MessageBody::ResourceReadResult(_)
-        | MessageBody::BatchSettlement(_) => Ok(()),
+        | MessageBody::BatchSettlement(_) => {}
     }
-}
-
-/// An id or key is copied into records, subjects and answers, so its length is bounded (AIP 1.0 §22.8).
-fn bounded(text: Option<&str>, pointer: &str) -> Checked {
-    require(text.is_none_or(|text| text.len() <= limits::ID_BYTES_MAX), pointer, "id_bytes_max")
-}
-
-/// Refuses unless the rule holds.
-fn require(holds: bool, pointer: impl Into<String>, rule: &'static str) -> Checked {
-    if holds { Ok(()) } else { Err(Fault::new(ErrorCode::EnvelopeInvalid, pointer, rule)) }
-}
-
-/// Metadata that names a signer or a signature must have both, as strings (AIP 1.0 §22.2).
-fn signed_shape(security: &Value) -> Checked {
-    let (did, signature) = (security.get("did"), security.get("signature"));
-    for (member, pointer) in [(did, "/security/did"), (signature, "/security/signature")] {
-        let signed = did.is_some() || signature.is_some();
-        require(!signed || member.is_some_and(Value::is_string), pointer, "signed_shape")?;
-    }
-    Ok(())
-}
-
-fn action(it: &Action, at: &str) -> Checked {
-    if it.input.is_null() {
-        return Err(Fault::new(ErrorCode::InputNull, format!("{at}/input"), "not_null"));
-    }
-    if it.timeout_ms == Some(0) {
-        return Err(Fault::new(ErrorCode::TimeoutInvalid, format!("{at}/timeout_ms"), "greater_than_zero"));
-    }
-    require(it.idempotency_key.as_deref() != Some(""), format!("{at}/idempotency_key"), "not_empty")?;
-    bounded(Some(it.id.as_str()), &format!("{at}/id"))?;
-    bounded(Some(it.capability_id.as_str()), &format!("{at}/capability_id"))?;
-    bounded(it.idempotency_key.as_deref(), &format!("{at}/idempotency_key"))?;
-    require(
-        it.delegation_chain.len() <= limits::DELEGATION_CHAIN_MAX,
-        format!("{at}/delegation_chain"),
-        "delegation_chain_max",
-    )?;
-    let approved = it.approval.as_ref().is_none_or(|approval| approval.decision == ApprovalDecisionKind::Approved);
-    require(approved, format!("{at}/approval/decision"), "approved")?;
-    let Some(transaction) = &it.transaction else { return Ok(()) };
-    let (member, given, rule) = match transaction.mode {
-        TransactionMode::Commit => ("plan_id", transaction.plan_id.is_some(), "required_with_commit"),
-        TransactionMode::Compensate => {
-            ("compensation_for", transaction.compensation_for.is_some(), "required_with_compensate")
-        }
-        TransactionMode::Execute
-        | TransactionMode::DryRun
-        | TransactionMode::Plan
-        | TransactionMode::Reconcile
-        | TransactionMode::RollbackNotSupported => return Ok(()),
-    };
-    require(given, format!("{at}/transaction/{member}"), rule)
-}
-
-fn result(it: &ActionResult, at: &str) -> Checked {
-    let told = it.status != ActionResultStatus::Failed || it.error.is_some();
-    require(told, format!("{at}/error"), "required_with_failed")
-}
-
-fn delegation_request(it: &DelegationRequest) -> Checked {
-    require(!it.scope.is_empty(), "/body/delegation_request/scope", "not_empty")?;
-    let other = it.parent_action_id != it.child_action.id;
-    require(other, "/body/delegation_request/child_action/id", "differs_from_parent")?;
-    action(&it.child_action, "/body/delegation_request/child_action")
-}
-
-fn delegation_result(it: &DelegationResult) -> Checked {
-    let ended = match it.status {
-        DelegationStatus::Completed | DelegationStatus::Failed | DelegationStatus::Cancelled => true,
-        DelegationStatus::Accepted | DelegationStatus::Running | DelegationStatus::RequiresHuman => false,
-    };
-    let told = !ended || it.result.is_some() || it.error.is_some();
-    require(told, "/body/delegation_result/result", "required_at_end")?;
-    it.result.as_ref().map_or(Ok(()), |inner| result(inner, "/body/delegation_result/result"))
-}
-
-fn transaction_request(it: &TransactionRequest) -> Checked {
-    let inner = it.action.transaction.as_ref().and_then(|transaction| transaction.transaction_id.as_ref());
-    let same = inner.is_none_or(|id| *id == it.transaction_id);
-    require(same, "/body/transaction_request/action/transaction/transaction_id", "equals_transaction_id")?;
-    action(&it.action, "/body/transaction_request/action")
-}
-
-fn transaction_result(it: &TransactionResult) -> Checked {
-    if it.status == TransactionProtocolStatus::Planned {
-        let fits = it.plan.as_ref().is_some_and(|plan| {
-            plan.transaction_id == it.transaction_id
-                && plan.action_id == it.action_id
-                && plan.capability_id == it.capability_id
-        });
-        require(fits, "/body/transaction_result/plan", "required_with_planned")?;
-    }
-    let failed = it.status == TransactionProtocolStatus::Failed;
-    let inner =
-        it.result.as_ref().is_some_and(|inner| inner.status == ActionResultStatus::Failed && inner.error.is_some());
-    require(!failed || it.error.is_some() || inner, "/body/transaction_result/error", "required_with_failed")?;
-    it.result.as_ref().map_or(Ok(()), |inner| result(inner, "/body/transaction_result/result"))
-}
-
-fn wait(wait_ms: Option<u64>, pointer: &'static str) -> Checked {
-    if wait_ms.is_some_and(|ms| ms > limits::WAIT_MS_MAX) {
-        return Err(Fault::new(ErrorCode::QueryInvalid, pointer, "wait_ms_max"));
-    }
-    Ok(())
-}
-
-fn limit(limit: Option<u32>, pointer: &'static str) -> Checked {
-    if limit.is_some_and(|limit| limit == 0 || limit > limits::LIST_PAGE_MAX) {
-        return Err(Fault::new(ErrorCode::QueryInvalid, pointer, "list_page_range"));
-    }
-    Ok(())
-}
-
-fn page(records: usize, pointer: &'static str) -> Checked {
-    let fits = u32::try_from(records).is_ok_and(|records| records <= limits::LIST_PAGE_MAX);
-    require(fits, pointer, "list_page_max")
 }
