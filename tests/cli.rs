@@ -4,7 +4,7 @@
 use std::{
     collections::BTreeMap,
     fs,
-    io::{BufRead as _, BufReader},
+    io::{BufRead as _, BufReader, Write as _},
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
@@ -312,4 +312,65 @@ async fn what_is_killed_comes_back_and_orphans_end() {
     assert_eq!(processes(text).iter().filter(|line| line.contains("--ports_file_dir")).count(), 1);
     assert_eq!(later.note("after the connector"), action);
     later.stop();
+}
+
+/// The first valid and the first invalid envelope of a fixture, with the finding of the second.
+fn judged(body: &str) -> (String, String, Value) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas/fixtures").join(format!("{body}.json"));
+    let fixture: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+    let invalid = &fixture["invalid"][0];
+    (fixture["valid"][0]["envelope"].to_string(), invalid["envelope"].to_string(), invalid.clone())
+}
+
+#[test]
+fn documents_are_judged_with_every_finding() {
+    let scratch = Scratch::new();
+    let (valid, invalid, finding) = judged("delegation_request");
+    let file = scratch.path().join("document.json");
+    let judge = |text: &str, flags: &[&str]| {
+        fs::write(&file, text).unwrap();
+        let output = run(&[flags, &["validate", file.to_str().unwrap()]].concat());
+        (output.status.code(), String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    assert_eq!(judge(&valid, &[]), (Some(0), "valid (envelope)\n".to_owned(), String::new()));
+    let text = |member: &str| finding[member].as_str().unwrap().to_owned();
+    let line = format!("invalid (envelope)\n{}\t{}\t{}\n", text("pointer"), text("rule"), text("code"));
+    assert_eq!(judge(&invalid, &[]), (Some(1), line, String::new()));
+
+    let bare = serde_json::from_str::<Value>(&invalid).unwrap()["body"].to_string();
+    let (code, told, _) = judge(&bare, &["--json"]);
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(
+        (code, &told["form"], &told["valid"]),
+        (Some(1), &Value::from("body delegation_request"), &Value::from(false))
+    );
+    assert_eq!(told["findings"][0]["pointer"], text("pointer").strip_prefix("/body").unwrap());
+
+    let manifest = r#"{"manifest_version":"1","agent":{"id":"a","kind":"agent"},"profiles":[]}"#;
+    let lines = "/manifest_version\tmanifest_version\taip.manifest.rejected\n/profiles\tmanifest_profiles\taip.manifest.rejected\n";
+    assert_eq!(judge(manifest, &[]).1, format!("invalid (manifest)\n{lines}"));
+    assert_eq!(run(&["validate", "/nowhere/document.json"]).status.code(), Some(2));
+}
+
+#[test]
+fn envelopes_are_judged_line_by_line_as_they_come() {
+    let (valid, invalid, finding) = judged("delegation_request");
+    let mut child = aip().args(["validate", "--lines"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut to = child.stdin.take().unwrap();
+    let answers = lines(child.stdout.take().unwrap());
+    let refused = format!("invalid {} {}", finding["code"].as_str().unwrap(), finding["pointer"].as_str().unwrap());
+    for (line, answer) in
+        [(valid.as_str(), "valid"), (invalid.as_str(), refused.as_str()), ("", "invalid aip.envelope.not_json")]
+    {
+        writeln!(to, "{line}").unwrap();
+        assert_eq!(answers.recv_timeout(WITHIN).unwrap(), answer, "{line}");
+    }
+    for _ in 0..64 {
+        to.write_all(&[b' '; 65_536]).unwrap();
+    }
+    writeln!(to, "\n{valid}").unwrap();
+    assert_eq!(answers.recv_timeout(WITHIN).unwrap(), "invalid aip.envelope.too_large");
+    assert_eq!(answers.recv_timeout(WITHIN).unwrap(), "valid");
+    drop(to);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
 }

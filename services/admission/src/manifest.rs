@@ -31,7 +31,7 @@ pub(crate) fn manifest(snapshot: &Snapshot, caller: &Caller, wanted: &ManifestRe
         limits: Some(
             json!({"envelope_bytes_max": aip_types::limits::ENVELOPE_BYTES_MAX, "wait_ms_max": aip_types::limits::WAIT_MS_MAX}),
         ),
-        compatibility: None,
+        compatibility: Some(json!({"schemas_sha256": aip_schema::digests().total})),
         extensions: None,
     })
 }

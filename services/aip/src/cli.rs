@@ -8,6 +8,8 @@ use crate::{
     nats_server::NatsServerArgs,
     serve::Service,
     up::UpArgs,
+    validate::ValidateArgs,
+    version::VersionArgs,
 };
 
 /// A fleet of services that runs governed actions durably, and the commands to call it.
@@ -69,6 +71,8 @@ pub(crate) enum Command {
     Manifest(ManifestArgs),
     Healthcheck(HealthArgs),
     Bench(BenchArgs),
+    Validate(ValidateArgs),
+    Version(VersionArgs),
 }
 
 impl Command {
@@ -85,7 +89,9 @@ impl Command {
             | Self::Receipts(_)
             | Self::Manifest(_)
             | Self::Healthcheck(_)
-            | Self::Bench(_) => "warn",
+            | Self::Bench(_)
+            | Self::Validate(_)
+            | Self::Version(_) => "warn",
         }
     }
 }

@@ -11,7 +11,9 @@ pub(crate) enum Failure {
     Refused(Box<ProtocolError>),
     /// It did not work. Exit code 1.
     Failed(anyhow::Error),
-    /// The command line cannot be understood. Exit code 2.
+    /// The document is not valid, and its findings were told. Exit code 1.
+    Invalid,
+    /// The command line cannot be understood, or names a file that cannot be read. Exit code 2.
     Usage(String),
     /// Files, folders or settings are not usable; every mistake that is known. Exit code 64.
     Settings(anyhow::Error),
@@ -25,7 +27,7 @@ impl Failure {
 
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
-            Self::Refused(_) | Self::Failed(_) => 1,
+            Self::Refused(_) | Self::Failed(_) | Self::Invalid => 1,
             Self::Usage(_) => 2,
             Self::Settings(_) => 64,
         })

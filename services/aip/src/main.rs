@@ -15,6 +15,8 @@ mod nats_server;
 mod output;
 mod serve;
 mod up;
+mod validate;
+mod version;
 
 use std::process::ExitCode;
 
@@ -61,5 +63,10 @@ async fn run(command: Command, log_arguments: &[String], output: Output) -> Resu
         Command::Manifest(args) => client::manifest(&args, output).await,
         Command::Healthcheck(args) => client::health(&args, output).await,
         Command::Bench(args) => Box::pin(bench::bench(&args, output)).await,
+        Command::Validate(args) => validate::validate(&args, output),
+        Command::Version(args) => {
+            version::version(&args, output);
+            Ok(())
+        }
     }
 }

@@ -35,6 +35,13 @@ impl Output {
         }
     }
 
+    /// One line of a protocol between programs: the same in both forms, and gone out when this returns.
+    pub(crate) fn reply(self, text: &str) -> io::Result<()> {
+        let mut to = io::stdout().lock();
+        writeln!(to, "{text}")?;
+        to.flush()
+    }
+
     /// Why a command failed, on standard error.
     pub(crate) fn failure(self, failure: &Failure) {
         let mut to = io::stderr().lock();
@@ -42,6 +49,7 @@ impl Output {
             Failure::Refused(error) if self.json => writeln!(to, "{}", json!({ "error": error })),
             Failure::Refused(error) => writeln!(to, "{}", refusal(error)),
             Failure::Failed(fault) | Failure::Settings(fault) => writeln!(to, "error: {}", chain(fault)),
+            Failure::Invalid => Ok(()),
             Failure::Usage(text) => writeln!(to, "error: {text}"),
         });
     }

@@ -6,6 +6,7 @@
 mod post;
 mod query;
 mod read;
+mod schemas;
 
 use std::net::SocketAddr;
 
@@ -49,6 +50,8 @@ fn router(ctx: &Context) -> Router {
         .route("/aip/v1/actions/{action_id}/result", get(read::result))
         .route("/aip/v1/actions/{action_id}/events", get(read::events))
         .route("/aip/v1/receipts/{chain_id}", get(read::receipts))
+        .route("/schemas/aip/", get(schemas::list))
+        .route("/schemas/aip/{file}", get(schemas::file))
         .with_state(Edge::new(ctx));
     let all = bounded(native, limits::REQUESTS_IN_FLIGHT_MAX)
         .merge(ctx.ops.router())

@@ -54,7 +54,7 @@ async fn observe(request: Request, next: Next) -> Response<Body> {
     metrics::histogram!("aip_http_request_seconds", "route" => route).record(seconds);
     let headers = response.headers_mut();
     headers.insert(REQUEST_ID, id);
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response
 }

@@ -2,8 +2,7 @@
 //! ([`crate::receive`]); both judge by the same schemas and rules.
 
 use aip_types::document::{self, Bounds};
-use aip_types::{Envelope, Manifest, MessageBody, MessageType};
-use serde::Deserialize as _;
+use aip_types::{Envelope, Manifest, MessageBody, MessageType, exact};
 use serde_json::Value;
 
 use crate::embedded::Schemas;
@@ -66,7 +65,7 @@ fn envelope(schemas: &Schemas, document: &Value) -> Vec<Fault> {
         return found;
     }
     let whole = |envelope: Envelope| rules::findings(document, &envelope);
-    Envelope::deserialize(document).map_or_else(|_| vec![Fault::broken(Rule::PlainIntegers, "/body")], whole)
+    exact::typed(document).map_or_else(|_| vec![Fault::broken(Rule::PlainIntegers, "/body")], whole)
 }
 
 fn body(schemas: &Schemas, kind: MessageType, document: &Value) -> Vec<Fault> {
@@ -77,7 +76,7 @@ fn body(schemas: &Schemas, kind: MessageType, document: &Value) -> Vec<Fault> {
     }
     let at = || join("", kind.body_key());
     let whole = |body: MessageBody| rules::body_findings(document, &body);
-    MessageBody::deserialize(document).map_or_else(|_| vec![Fault::broken(Rule::PlainIntegers, at())], whole)
+    exact::typed(document).map_or_else(|_| vec![Fault::broken(Rule::PlainIntegers, at())], whole)
 }
 
 fn manifest(schemas: &Schemas, document: &Value) -> Vec<Fault> {
@@ -86,5 +85,5 @@ fn manifest(schemas: &Schemas, document: &Value) -> Vec<Fault> {
         return found;
     }
     let whole = |manifest: Manifest| rules::manifest(&manifest);
-    Manifest::deserialize(document).map_or_else(|_| vec![Fault::broken(Rule::PlainIntegers, "")], whole)
+    exact::typed(document).map_or_else(|_| vec![Fault::broken(Rule::PlainIntegers, "")], whole)
 }

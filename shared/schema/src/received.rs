@@ -1,8 +1,7 @@
 //! From bytes to a message that may be believed in its form, not yet in its content.
 
-use aip_types::Envelope;
 use aip_types::document::{self, Bounds};
-use serde::Deserialize as _;
+use aip_types::{Envelope, exact};
 use serde_json::Value;
 
 use crate::embedded::Schemas;
@@ -25,7 +24,7 @@ impl Received {
     /// As [`receive`], without those of reading.
     pub fn of(document: Value) -> Result<Self, Fault> {
         let kind = Schemas::embedded()?.check_envelope(&document)?;
-        let envelope = Envelope::deserialize(&document)
+        let envelope = exact::typed::<Envelope>(&document)
             .map_err(|_| Fault::broken(Rule::PlainIntegers, format!("/body/{}", kind.body_key())))?;
         rules::check(&document, &envelope)?;
         Ok(Self { document, envelope })

@@ -3,7 +3,7 @@
 //! Source: AIP 1.0 §11.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use crate::approval::ApprovalDecision;
 use crate::callback::Callback;
@@ -29,6 +29,7 @@ pub struct Action {
     /// The capability.
     pub capability_id: CapabilityId,
     /// The input, as the schema of the capability describes it; never null.
+    #[serde(deserialize_with = "crate::exact::value")]
     pub input: Value,
     /// How the caller wants the result; absent, the contract decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,7 +44,7 @@ pub struct Action {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<Conversation>,
     /// Memory that the caller passes on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub memory_context: Option<Value>,
     /// How the authority came here; at most ten hops.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -144,7 +145,7 @@ pub struct ObservabilityContext {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub span_id: Option<String>,
     /// Further trace fields.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub fields: Option<Value>,
 }
 
@@ -161,7 +162,7 @@ pub struct ComplianceContext {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_classification: Option<String>,
     /// Free metadata.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Value>,
 }
 
@@ -182,7 +183,7 @@ pub struct Ack {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
     /// Queue metadata.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub queue: Option<Value>,
 }
 
@@ -225,7 +226,7 @@ pub struct StreamChunk {
     /// What kind it is.
     pub kind: StreamChunkKind,
     /// Free structured data.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
     /// A piece of content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -275,13 +276,13 @@ pub struct ActionResult {
     /// Where it stands.
     pub status: ActionResultStatus,
     /// The output, as the schema of the capability describes it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
     /// Content for people; an array, despite its name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub message: Vec<MessagePart>,
     /// Memory that the caller should keep.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub memory_update: Option<Value>,
     /// What it consumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -336,16 +337,16 @@ wire_enum! {
 #[serde(deny_unknown_fields)]
 pub struct Usage {
     /// Tokens used.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Value>,
     /// Tools used.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub tools: Option<Value>,
     /// Milliseconds from start to end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<u64>,
     /// What it costs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub cost: Option<Value>,
 }
 
@@ -395,7 +396,8 @@ pub struct Heartbeat {
     pub status: Option<String>,
     /// Progress in percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub progress: Option<f64>,
+    #[serde(deserialize_with = "crate::exact::number")]
+    pub progress: Option<Number>,
 }
 
 impl Heartbeat {

@@ -152,6 +152,7 @@ pub struct ApprovalConstraint {
     /// A free label such as `lte` or `eq`.
     pub operator: String,
     /// The bound.
+    #[serde(deserialize_with = "crate::exact::value")]
     pub value: Value,
 }
 
@@ -284,6 +285,7 @@ pub struct ApprovalEvidencePayload {
     /// SHA-256 over capability, input and transaction.
     pub input_hash: String,
     /// The governed input.
+    #[serde(deserialize_with = "crate::exact::value")]
     pub input: Value,
     /// The part that the action plays in a transaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]

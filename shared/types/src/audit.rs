@@ -28,7 +28,7 @@ pub struct AuditEvent {
     /// When it happened.
     pub occurred_at: Timestamp,
     /// Free structured data.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
 }
 
@@ -108,6 +108,6 @@ pub struct BatchSettlement {
     /// The economic model.
     pub model: String,
     /// The records.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "crate::exact::list", skip_serializing_if = "Vec::is_empty")]
     pub records: Vec<Value>,
 }

@@ -21,7 +21,7 @@ pub struct Callback {
     /// A URI or a subject.
     pub target: String,
     /// Free metadata.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Value>,
 }
 

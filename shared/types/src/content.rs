@@ -134,8 +134,10 @@ impl AudioPart {
 #[serde(deny_unknown_fields)]
 pub struct FormPart {
     /// The fields of the form.
+    #[serde(deserialize_with = "crate::exact::list")]
     pub fields: Vec<Value>,
     /// Actions that are offered.
+    #[serde(deserialize_with = "crate::exact::list")]
     pub actions: Vec<Value>,
 }
 
@@ -150,10 +152,10 @@ pub struct CardPart {
     /// The text.
     pub body: String,
     /// Actions that are offered.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "crate::exact::list", skip_serializing_if = "Vec::is_empty")]
     pub actions: Vec<Value>,
     /// A picture or the like.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub media: Option<Value>,
 }
 
@@ -164,9 +166,10 @@ pub struct CardPart {
 #[serde(deny_unknown_fields)]
 pub struct JsonPart {
     /// The value.
+    #[serde(deserialize_with = "crate::exact::value")]
     pub data: Value,
     /// The schema of the data.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,
 }
 
@@ -187,10 +190,10 @@ pub struct ToolResultPart {
     /// The call that this answers.
     pub tool_call_id: String,
     /// What the tool returned.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
     /// Why the tool failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub error: Option<Value>,
 }
 

@@ -19,6 +19,7 @@ pub struct Conversation {
     /// The id.
     pub id: ConversationId,
     /// The channel, as the provider describes it.
+    #[serde(deserialize_with = "crate::exact::value")]
     pub channel: Value,
     /// Where it stands.
     pub status: ConversationStatus,
@@ -38,7 +39,7 @@ pub struct Conversation {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
     /// Free metadata.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Value>,
 }
 
@@ -106,16 +107,17 @@ pub struct ChannelMessage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<IdentityContext>,
     /// Message metadata of the provider.
+    #[serde(deserialize_with = "crate::exact::value")]
     pub message: Value,
     /// Who sent it.
     pub sender: Principal,
     /// The content.
     pub parts: Vec<MessagePart>,
     /// Delivery metadata.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Value>,
     /// What the provider sent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub raw_payload: Option<Value>,
 }
 

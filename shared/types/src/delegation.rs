@@ -52,7 +52,7 @@ pub struct DelegationRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub callback: Option<Callback>,
     /// Free metadata.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Value>,
 }
 
@@ -80,7 +80,7 @@ pub struct DelegationResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipt_chain: Option<ReceiptChain>,
     /// Callback metadata; untyped here.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub callback: Option<Value>,
 }
 

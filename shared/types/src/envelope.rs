@@ -45,13 +45,13 @@ pub struct Envelope {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Principal>,
     /// Trace metadata.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub trace: Option<Value>,
     /// For a signed envelope an object with `did` and `signature`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub security: Option<Value>,
     /// Open extension point; member names are namespaced.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub extensions: Option<Value>,
 }
 

@@ -24,7 +24,7 @@ pub struct Escalation {
     /// Who asks.
     pub requested_by: Principal,
     /// A form to fill in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub form: Option<Value>,
     /// How risky it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -104,7 +104,7 @@ pub struct EscalationResolution {
     /// When it was resolved.
     pub resolved_at: Timestamp,
     /// What came of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub result: Option<Value>,
 }
 

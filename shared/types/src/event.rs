@@ -34,7 +34,7 @@ pub struct Event {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<Principal>,
     /// Free structured data.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
 }
 

@@ -20,6 +20,7 @@ pub mod error_codes;
 mod escalation;
 mod event;
 pub mod event_kinds;
+pub mod exact;
 pub mod ids;
 mod lifecycle;
 pub mod limits;

@@ -99,10 +99,10 @@ pub struct ActionStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<Timestamp>,
     /// Retry metadata.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub retry: Option<Value>,
     /// Lease metadata.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub lease: Option<Value>,
     /// The result.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -79,22 +79,22 @@ pub struct Manifest {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<Resource>,
     /// The channels.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "crate::exact::list", skip_serializing_if = "Vec::is_empty")]
     pub channels: Vec<Value>,
     /// Signature or authentication metadata.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub security: Option<Value>,
     /// Audit and compliance metadata.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub governance: Option<Value>,
     /// Limits of the provider.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub limits: Option<Value>,
     /// Metadata of compatibility profiles.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub compatibility: Option<Value>,
     /// Open extension point; member names are namespaced.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub extensions: Option<Value>,
 }
 
@@ -131,9 +131,10 @@ pub struct Capability {
     /// What kind it is.
     pub kind: CapabilityKind,
     /// The JSON Schema of the input: an object schema.
+    #[serde(deserialize_with = "crate::exact::value")]
     pub input_schema: Value,
     /// The JSON Schema of the output.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Value>,
     /// A text for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -145,10 +146,10 @@ pub struct Capability {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stability: Option<Stability>,
     /// What it costs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub cost: Option<Value>,
     /// Terms of authentication.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub auth: Option<Value>,
     /// How it is reached, by profile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -241,7 +242,7 @@ impl Serialize for Binding {
 
 impl<'de> Deserialize<'de> for Binding {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut members = Map::<String, Value>::deserialize(deserializer)?;
+        let mut members = crate::exact::members(deserializer)?;
         match members.remove("profile") {
             Some(Value::String(profile)) => Ok(Self { profile: ProfileId::new(profile), members }),
             Some(_) => Err(D::Error::custom("`profile` is not a string")),

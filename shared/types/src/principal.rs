@@ -35,7 +35,7 @@ pub struct Principal {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub delegated_authority: Vec<DelegatedAuthorityGrant>,
     /// How it was authenticated.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub auth_context: Option<Value>,
 }
 

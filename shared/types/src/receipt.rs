@@ -51,7 +51,7 @@ pub struct Receipt {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correlation_id: Option<CorrelationId>,
     /// Free structured data.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
     /// The hash of the receipt before; absent on the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]

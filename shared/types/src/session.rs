@@ -30,19 +30,19 @@ pub struct Handshake {
     /// Profiles that the caller supports.
     pub profiles: Vec<ProfileId>,
     /// Authentication terms; no raw secret.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub auth: Option<Value>,
     /// Compliance regimes that the caller insists on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub compliance_required: Vec<String>,
     /// Terms of heartbeats.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub heartbeat: Option<Value>,
     /// Terms of session encryption.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub encryption: Option<Value>,
     /// Terms of billing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub billing: Option<Value>,
 }
 
@@ -88,16 +88,16 @@ pub struct HandshakeResponse {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agreed_capabilities: Vec<CapabilityId>,
     /// Terms of heartbeats.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub heartbeat: Option<Value>,
     /// Terms of session encryption.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub encryption: Option<Value>,
     /// Terms of billing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub billing: Option<Value>,
     /// Where to go instead.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub redirect: Option<Value>,
     /// Why it was rejected.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -80,7 +80,7 @@ pub struct TransactionRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Free metadata.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Value>,
     /// The operation as the provider knows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -244,7 +244,7 @@ pub struct TransactionPlan {
     /// SHA-256 of the canonical action input.
     pub input_hash: String,
     /// The input, as planned.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub input_snapshot: Option<Value>,
     /// Effects that a commit would have.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -269,7 +269,7 @@ pub struct TransactionPlan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
     /// Free metadata.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Value>,
 }
 

@@ -166,11 +166,11 @@ macro_rules! tagged_union {
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 use serde::de::Error as _;
-                let mut members = serde_json::Map::<String, serde_json::Value>::deserialize(deserializer)?;
+                let mut members = crate::exact::members(deserializer)?;
                 let tag = members.remove($tag).ok_or_else(|| D::Error::missing_field($tag))?;
                 let rest = serde_json::Value::Object(members);
                 match tag.as_str() {
-                    $(Some($wire) => serde_json::from_value(rest).map(Self::$variant).map_err(D::Error::custom),)+
+                    $(Some($wire) => crate::exact::typed(&rest).map(Self::$variant).map_err(D::Error::custom),)+
                     _ => Err(D::Error::custom(concat!("`", $tag, "` names no variant of ", stringify!($name)))),
                 }
             }

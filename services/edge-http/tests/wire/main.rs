@@ -4,6 +4,7 @@
 mod answers;
 mod client;
 mod refusals;
+mod schemas;
 
 use std::{
     net::SocketAddr,
