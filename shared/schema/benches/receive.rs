@@ -1,6 +1,6 @@
 //! What a receiver pays for one message, beside what parsing alone costs (`docs/performance.md`):
 //! `cargo bench -p aip-schema --bench receive`.
-#![expect(clippy::unwrap_used, clippy::print_stdout, clippy::disallowed_methods, missing_docs, reason = "a bench")]
+#![expect(clippy::unwrap_used, clippy::print_stdout, clippy::disallowed_methods, reason = "a bench")]
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

@@ -241,7 +241,7 @@ error_codes! {
     TransactionClaimHeld { "aip.transaction.claim_held", Temporary, true, 503,
         "The commit is claimed by somebody else.",
         "Read the transaction; another claim is possible when this one is over and the outcome is known." }
-    TransactionOutcomeUnknown { "aip.transaction.outcome_unknown", Connector, false, 502,
+    TransactionOutcomeUnknown { "aip.transaction.outcome_unknown", Permanent, false, 409,
         "It is not known whether the commit took effect.",
         "Nothing is committed or compensated again before a reconciliation has a definitive answer (AIP 1.0 §13.6)." }
     TransactionModeUnsupported { "aip.transaction.mode_unsupported", Permanent, false, 400,
@@ -311,9 +311,6 @@ error_codes! {
         "Policy denies this request.",
         "The caller is known but not permitted to do this." }
     // Transaction (AIP 1.0 §13).
-    TransactionModeUnsupported { "aip.transaction.mode_unsupported", Permanent, false, 400,
-        "The capability does not support this transaction mode.",
-        "Choose a mode that the transaction contract of the capability lists." }
     TransactionFidelityExceeded { "aip.transaction.fidelity_exceeded", Permanent, false, 400,
         "The dry run claims more than the capability supports.",
         "Ask for the fidelity that the transaction contract declares, or a weaker one." }
@@ -323,21 +320,12 @@ error_codes! {
     TransactionPlanInvalid { "aip.transaction.plan_invalid", Permanent, false, 400,
         "The plan would expire at once or live too long.",
         "Choose an expiry in the future and within the bound of the deployment." }
-    TransactionPlanMissing { "aip.transaction.plan_missing", Permanent, false, 404,
-        "There is no such plan.",
-        "The transaction has no plan, or the caller may not see it; both answer alike. Make a plan first." }
-    TransactionPlanExpired { "aip.transaction.plan_expired", Permanent, false, 410,
-        "The plan has expired.",
-        "Make a new plan and commit it before `expires_at`." }
     TransactionConflict { "aip.transaction.conflict", Permanent, false, 409,
         "The id stands for other content.",
         "The plan or decision was recorded with other content; the first one stands. Choose a new id." }
     TransactionTooLarge { "aip.transaction.too_large", Permanent, false, 413,
         "The transaction would be larger than a record may be.",
         "Shorten the snapshot, the metadata, the operation reference or the cursor." }
-    TransactionClaimHeld { "aip.transaction.claim_held", Temporary, true, 503,
-        "Somebody else holds a valid claim on the transaction.",
-        "Read its status; try again when the claim of the holder is over, if the work is still wanted." }
     TransactionCapabilityMismatch { "aip.transaction.capability_mismatch", Permanent, false, 409,
         "The capability is not the planned one, or its contract has changed.",
         "Make a new plan for the capability as it is now." }
@@ -368,9 +356,6 @@ error_codes! {
     TransactionContextMismatch { "aip.transaction.context_mismatch", Permanent, false, 409,
         "The transaction context does not match the transaction.",
         "Mode, transaction id, plan id and action must be those of the transaction." }
-    TransactionOutcomeUnknown { "aip.transaction.outcome_unknown", Permanent, false, 409,
-        "Nobody knows yet whether the transaction took effect.",
-        "Nothing but a definitive reconciliation leads on (AIP 1.0 §13.6)." }
     TransactionNotRepeatable { "aip.transaction.not_repeatable", Permanent, false, 409,
         "The commit began and may not be repeated.",
         "Its outcome must be reconciled; never commit again blindly." }
@@ -389,9 +374,6 @@ error_codes! {
     TransactionNothingCommitted { "aip.transaction.nothing_committed", Permanent, false, 409,
         "The transaction is not committed, so there is nothing to compensate.",
         "Compensate a transaction only after its commit." }
-    TransactionCompensationUnsupported { "aip.transaction.compensation_unsupported", Permanent, false, 400,
-        "The capability declares that nothing needs to be compensated.",
-        "Its compensation contract says `not_required`." }
     TransactionRollbackNotSupported { "aip.transaction.rollback_not_supported", Permanent, false, 400,
         "There is no way back.",
         "The capability declares no compensation." }

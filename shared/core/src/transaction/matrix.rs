@@ -93,7 +93,7 @@ fn claim(work: Work, action_id: &str, fence: u64) -> Claim {
         work,
         grant: grant(action_id, fence),
         begun: Some(Begun { fence, at: Millis(100) }),
-        execution: action::Contract { read_only: false, retry_safety: RetrySafety::Unsafe },
+        execution: action::Contract { read_only: false, retry_safety: RetrySafety::Unsafe, supports_retry: true },
         keyed: true,
         begin_before: Some(EXPIRY),
         approval: None,
@@ -252,7 +252,7 @@ fn facts(retry_safety: RetrySafety) -> VerifiedFacts {
         identity: None,
         capability_id: CapabilityId::new("cap:x"),
         contract: Contract {
-            execution: action::Contract { read_only: false, retry_safety },
+            execution: action::Contract { read_only: false, retry_safety, supports_retry: true },
             supported_modes: TransactionMode::ALL.iter().copied().collect::<BTreeSet<_>>(),
             requires_plan_before_commit: false,
             dry_run_fidelity: DryRunFidelity::FullSimulation,

@@ -64,7 +64,7 @@ impl Kind {
     }
 
     pub(crate) fn execution(&self) -> action::Contract {
-        action::Contract { read_only: self.read_only, retry_safety: self.safety }
+        action::Contract { read_only: self.read_only, retry_safety: self.safety, supports_retry: true }
     }
 
     pub(crate) fn contract(&self) -> Contract {
