@@ -36,7 +36,7 @@ pub(crate) fn validate(args: &ValidateArgs, output: Output) -> Result<(), Failur
         None => Box::new(io::stdin().lock()),
     };
     if args.lines {
-        return lines(&mut *source, |line| output.reply(line)).map_err(unreadable);
+        return lines(&mut source, |line| output.reply(line)).map_err(unreadable);
     }
     let mut text = Vec::new();
     source.take(bytes_max().saturating_add(1)).read_to_end(&mut text).map_err(unreadable)?;
@@ -64,7 +64,7 @@ fn document(text: &[u8], output: Output) -> Result<(), Failure> {
 }
 
 /// Answers every line, also an empty one. A reader that hangs up ends it.
-fn lines(source: &mut dyn BufRead, mut reply: impl FnMut(&str) -> io::Result<()>) -> io::Result<()> {
+fn lines(source: &mut impl BufRead, mut reply: impl FnMut(&str) -> io::Result<()>) -> io::Result<()> {
     let mut line = Vec::new();
     loop {
         line.clear();
