@@ -133,11 +133,11 @@ rules! {
     // Approval.
     ActionApproval, "action_approval", "12.4", ["SC32"], INVALID, "An approval inside an action approves.", Fixtures(&[("action", "an approval that denies"), ("delegation_request", "a child with a denial")]);
     PolicyTtl, "policy_ttl", "9.4", ["SC18"], INVALID, "An approval policy leaves some time.", Fixtures(&[("approval_request", "approval in no time"), ("approval_record_view", "approval in no time"), ("approval_list", "approval in no time"), ("transaction_result", "approval in no time"), ("transaction_view", "approval in no time")]);
-    TrustedAuthority, "trusted_authority", "12.1", [], None, "Authority rules are met by a trusted resolver only.", Later("shared/core, approval machine");
-    GovernedAction, "governed_action", "12.2", [], None, "A request is derived from the admitted action, and its action cannot be exchanged.", Later("services/approval");
-    DecisionChecked, "decision_checked", "12.4", [], None, "A decision is accepted by its approver, authority, quorum, separation of duties, time and hash; a repeat changes nothing.", Later("shared/core, approval machine");
-    ApprovalRevalidated, "approval_revalidated", "12.5", [], None, "What was approved is checked again before dispatch.", Later("services/scheduler, approvals");
-    EscalationIsNoApproval, "escalation_is_no_approval", "12.7", [], None, "The text of an escalation approves nothing.", Later("services/approval");
+    TrustedAuthority, "trusted_authority", "12.1", [], None, "Authority rules are met by a trusted resolver only.", Record("aip-core, approval machine", &["claimed_authority_counts_for_nothing"]);
+    GovernedAction, "governed_action", "12.2", [], None, "A request is derived from the admitted action, and its action cannot be exchanged.", Record("aip-core, approval machine", &["a_request_is_a_function_of_the_entry_that_asks"]);
+    DecisionChecked, "decision_checked", "12.4", [], None, "A decision is accepted by its approver, authority, quorum, separation of duties, time and hash; a repeat changes nothing.", Record("aip-core, approval machine", &["one_wrong_decision_has_one_answer_however_much_is_wrong_with_it", "nobody_approves_for_themselves", "a_repeated_decision_is_told_from_a_conflict"]);
+    ApprovalRevalidated, "approval_revalidated", "12.5", [], None, "What was approved is checked again before dispatch.", Record("aip-core, approval machine", &["a_grant_is_looked_at_again_before_dispatch"]);
+    EscalationIsNoApproval, "escalation_is_no_approval", "12.7", [], None, "The text of an escalation approves nothing.", Record("aip-core, escalation machine", &["an_answer_is_never_an_approval"]);
     // Transactions.
     CommitPlan, "commit_plan", "13.1", ["SC33"], INVALID, "A commit names its plan.", Fixtures(&[("action", "commit without a plan"), ("approval_record_view", "commit without a plan"), ("transaction_request", "commit without a plan"), ("transaction_result", "commit without a plan"), ("transaction_view", "commit without a plan")]);
     CompensatedAction, "compensated_action", "13.1", ["SC34"], INVALID, "A compensation names the action that it compensates.", Fixtures(&[("action", "compensation of nothing"), ("delegation_request", "a child that compensates nothing")]);
@@ -145,10 +145,10 @@ rules! {
     PlanOfResult, "plan_of_result", "13.3", ["SC36"], INVALID, "A planned result has a plan with its transaction, action and capability.", Fixtures(&[("transaction_result", "planned without a plan"), ("transaction_result", "plan of another transaction"), ("transaction_result", "plan of another action"), ("transaction_result", "plan of another capability")]);
     PlanCompensation, "plan_compensation", "13.7", ["SC15"], INVALID, "Supported compensation of a plan names its capability.", Fixtures(&[("transaction_result", "compensation by nobody"), ("transaction_view", "compensation by nobody")]);
     PlanCompensationWindow, "plan_compensation_window", "9.4", ["SC20"], INVALID, "Compensation of a plan is possible for some time.", Fixtures(&[("transaction_result", "compensation in no time")]);
-    CommitClaim, "commit_claim", "13.4", [], Some(ErrorCode::StaleFence), "One worker at a time may commit a plan; an older one cannot.", Later("shared/core, transaction machine");
+    CommitClaim, "commit_claim", "13.4", [], Some(ErrorCode::StaleFence), "One worker at a time may commit a plan; an older one cannot.", Record("aip-core, transaction machine", &["a_valid_claim_is_not_taken_over", "each_mismatch_of_a_claim_has_a_refusal_of_its_own"]);
     TransactionError, "transaction_error", "13.5", ["SC37"], INVALID, "A failed transaction has an error, or a failed result that has one.", Fixtures(&[("transaction_result", "failed without an error"), ("transaction_result", "failed with a result that completed")]);
     OutcomeUnknown, "outcome_unknown", "13.6", [], Some(ErrorCode::OutcomeUnknown), "What may have happened is never repeated, only reconciled.", Record("aip-core, aip-scheduler", &["an_uncertain_failure_keeps_its_operation_reference_once", "a_lost_attempt_that_may_not_be_repeated_is_parked_and_settled_by_its_late_answer", "only_unsafe_work_of_a_killed_connector_may_be_unknown_and_none_is_repeated"]);
-    CompensationIsAnAction, "compensation_is_an_action", "13.7", [], None, "Compensation is a governed action of its own.", Later("services/admission, transactions");
+    CompensationIsAnAction, "compensation_is_an_action", "13.7", [], None, "Compensation is a governed action of its own.", Record("aip-core, transaction machine", &["a_compensation_is_another_action_with_its_own_claim_and_receipt", "a_compensation_has_its_own_approval"]);
     // Delegation.
     DelegationScope, "delegation_scope", "14.1", ["SC38"], INVALID, "A delegation has a scope.", Fixtures(&[("delegation_request", "no scope")]);
     DelegationChild, "delegation_child", "14.1", ["SC39"], INVALID, "Parent and child are two actions.", Fixtures(&[("delegation_request", "a child that is its parent")]);
@@ -164,7 +164,7 @@ rules! {
     EventOfAction, "event_of_action", "16.5", ["SC60"], INVALID, "The events of an action are its own.", Fixtures(&[("action_events", "an event of another action")]);
     ChunkOfAction, "chunk_of_action", "16.5", ["SC60"], INVALID, "The chunks of an action are its own.", Fixtures(&[("action_events", "a chunk of another action"), ("action_status", "a chunk of another action")]);
     CursorsOpaque, "cursors_opaque", "16.2", [], Some(ErrorCode::CursorInvalid), "A cursor is bound to its query and reader.", Later("services/reconciler");
-    ExportAuthorised, "export_authorised", "16.6", [], Some(ErrorCode::PolicyDenied), "Evidence is exported on authority of its own.", Later("services/approval, services/reconciler");
+    ExportAuthorised, "export_authorised", "16.6", [], Some(ErrorCode::PolicyDenied), "Evidence is exported on authority of its own.", Record("aip-core, approval machine", &["the_governed_input_is_exported_with_its_right_and_its_hash_only"]);
     // Callbacks.
     TargetAllowed, "target_allowed", "17.1", [], None, "A callback target is checked by policy before the action is admitted.", Record("aip-core, action", &["governance_that_is_not_served_is_refused"]);
     RetryRunsNothing, "retry_runs_nothing", "17.2", [], None, "Delivery ids stay, and a retry runs no action.", Later("shared/core, callback machine");
