@@ -2,8 +2,8 @@
 
 use aip_crypto::seal;
 use aip_types::{
-    ActionId, CorrelationId, ErrorCode, Event, EventId, Millis, Principal, PrincipalId, PrincipalKind, Receipt,
-    ReceiptId, ReceiptRef, ReceiptType, SessionId, Timestamp,
+    ActionId, CorrelationId, ErrorCode, Event, EventId, EventKind, Millis, Principal, PrincipalId, PrincipalKind,
+    Receipt, ReceiptId, ReceiptRef, ReceiptType, SessionId, Timestamp,
 };
 use alloc::{
     string::{String, ToString},
@@ -138,8 +138,9 @@ impl<R: Recorded> Draft<R> {
         self
     }
 
-    /// Adds an event.
+    /// Adds an event of a registered kind, with no other data than is registered for it (AIP 1.0 §25.2).
     pub(crate) fn event(mut self, kind: &str, data: Option<Value>) -> Self {
+        debug_assert!(is_registered(kind, data.as_ref()), "{kind} is not registered with {data:?}");
         let step = self.chain.step.to_string();
         let id = EventId::new(derive::id("evt_", self.at, &[&self.about.tenant, &self.about.id, &step, kind]));
         self.events.push(Event {
@@ -160,6 +161,13 @@ impl<R: Recorded> Draft<R> {
         self.record.set_chain(self.chain);
         Step { record: self.record, event, events: self.events, receipts: self.receipts }
     }
+}
+
+/// Whether the registry has the kind, and each member of its data.
+fn is_registered(kind: &str, data: Option<&Value>) -> bool {
+    let Some(kind) = EventKind::from_kind(kind) else { return false };
+    let known = |name: &str| kind.row().data.iter().any(|member| member.name == name);
+    data.is_none_or(|data| data.as_object().is_some_and(|members| members.keys().all(|name| known(name))))
 }
 
 /// The fleet as the actor of what it decides by itself.

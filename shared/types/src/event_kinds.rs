@@ -150,32 +150,42 @@ event_kinds! {
         "A person has answered. This is no approval.", status: Internal, resolved_by: Confidential }
     EscalationExpired { "aip.escalation.expired", Escalation, "Nobody answered in time." }
     TransactionPlanned { "aip.transaction.planned", Transaction,
-        "There is a plan.", transaction_id: Internal, plan_id: Internal, input_hash: Internal }
+        "There is a plan.", transaction_id: Internal, plan_id: Internal, expires_at_ms: Internal }
     TransactionPrepared { "aip.transaction.prepared", Transaction,
-        "The provider has prepared the plan.", transaction_id: Internal, plan_id: Internal }
+        "The work may begin: it needs no plan, or somebody has claimed it.",
+        transaction_id: Internal, mode: Internal, action_id: Internal, fence: Internal }
     TransactionDryRunCompleted { "aip.transaction.dry_run_completed", Transaction,
         "A dry run ended; nothing was committed.", transaction_id: Internal, fidelity: Internal }
     TransactionCommitStarted { "aip.transaction.commit_started", Transaction,
-        "Somebody claimed the commit.", transaction_id: Internal, plan_id: Internal, fence: Internal }
+        "The commit began under its claim.", transaction_id: Internal, action_id: Internal, fence: Internal }
+    TransactionClaimReleased { "aip.transaction.claim_released", Transaction,
+        "The claim is over and nothing of it began.", transaction_id: Internal, action_id: Internal, fence: Internal }
     TransactionCommitted { "aip.transaction.committed", Transaction,
-        "The effect is certain.", transaction_id: Internal, plan_id: Internal }
+        "The effect is certain.", transaction_id: Internal, action_id: Internal, fence: Internal }
     TransactionOutcomeUnknown { "aip.transaction.outcome_unknown", Transaction,
-        "The commit may have happened. Nothing is tried again before it is known.",
-        transaction_id: Internal, code: Internal, provider_operation: Confidential }
+        "The work may have taken effect, or it is still not known. Nothing is tried again before it is.",
+        transaction_id: Internal, action_id: Internal, fence: Internal, work: Internal, code: Internal,
+        reconciliation: Internal, reconcile_after_ms: Internal }
     TransactionReconciling { "aip.transaction.reconciling", Transaction,
-        "The provider is being asked what happened.", transaction_id: Internal }
+        "The provider is being asked what happened.", transaction_id: Internal, fence: Internal, reconciliation: Internal }
     TransactionReconciled { "aip.transaction.reconciled", Transaction,
-        "It is known what happened.", transaction_id: Internal, outcome: Internal }
+        "It is known what happened.", transaction_id: Internal, committed: Internal, by: Internal }
     TransactionCompensating { "aip.transaction.compensating", Transaction,
-        "A new action is to undo the effect.", transaction_id: Internal, action_id: Internal }
+        "A new action is to undo the effect.", transaction_id: Internal, action_id: Internal, fence: Internal }
+    TransactionCompensationStarted { "aip.transaction.compensation_started", Transaction,
+        "The compensation began under its claim.", transaction_id: Internal, action_id: Internal, fence: Internal }
+    TransactionCompensationFailed { "aip.transaction.compensation_failed", Transaction,
+        "The compensation had no effect; what was committed stands.",
+        transaction_id: Internal, action_id: Internal, code: Internal }
     TransactionCompensated { "aip.transaction.compensated", Transaction,
-        "The compensating action ended well.", transaction_id: Internal, action_id: Internal }
+        "The compensating action ended well.", transaction_id: Internal, action_id: Internal, fence: Internal }
     TransactionRequiresHuman { "aip.transaction.requires_human", Transaction,
-        "No rule can go on; a person must.", transaction_id: Internal, code: Internal }
+        "No rule can go on; a person must.", transaction_id: Internal, action_id: Internal, fence: Internal,
+        code: Internal, partial: Internal, work: Internal }
     TransactionCancelled { "aip.transaction.cancelled", Transaction,
-        "It was stopped before any commit.", transaction_id: Internal }
+        "It was stopped, and nothing of it took effect.", transaction_id: Internal, action_id: Internal, fence: Internal }
     TransactionFailed { "aip.transaction.failed", Transaction,
-        "It failed without an effect.", transaction_id: Internal, code: Internal }
+        "It failed without an effect.", transaction_id: Internal, action_id: Internal, code: Internal }
     TransactionRollbackNotSupported { "aip.transaction.rollback_not_supported", Transaction,
         "The effect stands: the capability cannot undo it.", transaction_id: Internal }
     DelegationRequested { "aip.delegation.requested", Delegation,

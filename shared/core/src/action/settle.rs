@@ -1,7 +1,8 @@
 //! How attempts end, and what that makes of the action.
 
 use aip_types::{
-    CorrelationId, ErrorCode, Millis, Principal, PrincipalId, PrincipalKind, ProtocolError, ReceiptType, limits,
+    CorrelationId, ErrorCode, EventKind, Millis, Principal, PrincipalId, PrincipalKind, ProtocolError, ReceiptType,
+    limits,
 };
 use alloc::{format, string::String};
 use serde_json::json;
@@ -85,7 +86,7 @@ fn completed(record: &ActionRecord, output: Held, chunks_last: Option<u64>, at: 
     Draft::new(next, at)
         .receipt(ReceiptType::ToolExecuted, &actor, executed)
         .receipt(ReceiptType::ResultReturned, &fleet(), json!({"status": "completed"}))
-        .event("aip.action.completed", None)
+        .event(EventKind::ActionCompleted.as_str(), None)
         .done("completed")
 }
 
@@ -102,7 +103,7 @@ fn failed(record: &ActionRecord, error: ProtocolError, chunks_last: Option<u64>,
             json!({"capability_id": record.capability_id.as_str(), "code": code}),
         )
         .receipt(ReceiptType::ResultReturned, &fleet(), json!({"status": "failed", "code": code}))
-        .event("aip.action.failed", Some(json!({"code": code})))
+        .event(EventKind::ActionFailed.as_str(), Some(json!({"code": code})))
         .done("failed")
 }
 
@@ -113,7 +114,9 @@ fn unsure(record: &ActionRecord, error: ProtocolError, chunks_last: Option<u64>,
     let code = error.code.clone();
     // Kept whole: it may name the provider's operation, which reconciliation asks about.
     next.error = Some(error);
-    Draft::new(next, at).event("aip.action.outcome_unknown", Some(json!({"code": code}))).done("outcome_unknown")
+    Draft::new(next, at)
+        .event(EventKind::ActionOutcomeUnknown.as_str(), Some(json!({"code": code})))
+        .done("outcome_unknown")
 }
 
 fn asked(record: &ActionRecord, correlation_id: CorrelationId, question: Held, at: Millis) -> Result<Step, Rejection> {
@@ -129,7 +132,7 @@ fn asked(record: &ActionRecord, correlation_id: CorrelationId, question: Held, a
     next.error = None;
     let data = json!({"correlation_id": correlation_id.as_str()});
     next.questions.push(Question { correlation_id, question, answer: None });
-    Ok(Draft::new(next, at).event("aip.action.input_required", Some(data)).done("input_required"))
+    Ok(Draft::new(next, at).event(EventKind::ActionInputRequired.as_str(), Some(data)).done("input_required"))
 }
 
 /// The attempt is lost: repeat where the contract allows it, else it was the last.
@@ -141,7 +144,7 @@ pub(super) fn lose(record: &ActionRecord, grant: &Grant, at: Millis) -> Step {
     next.phase = Phase::RetryDue(grant.clone());
     next.harmless = false;
     let data = json!({"attempt": record.attempts, "fence": grant.fence});
-    Draft::new(next, at).event("aip.action.attempt_lost", Some(data)).done("retry_due")
+    Draft::new(next, at).event(EventKind::ActionAttemptLost.as_str(), Some(data)).done("retry_due")
 }
 
 /// The attempt failed without effect: the next may begin at `due` (AIP 1.0 §19.2).
@@ -152,7 +155,7 @@ pub(super) fn retry(record: &ActionRecord, grant: &Grant, error: ProtocolError, 
     next.harmless = true;
     let data = json!({"attempt": record.attempts, "code": error.code});
     next.error = Some(error);
-    Draft::new(next, at).event("aip.action.retry_scheduled", Some(data)).done("retry_due")
+    Draft::new(next, at).event(EventKind::ActionRetryScheduled.as_str(), Some(data)).done("retry_due")
 }
 
 /// No attempt will follow: where the last one may have had an effect, nobody knows; else it ends here.
@@ -171,15 +174,15 @@ pub(super) fn give_up(record: &ActionRecord, last: &Grant, at: Millis) -> Step {
     let mut next = record.clone();
     next.phase = Phase::OutcomeUnknown(last.clone());
     let data = json!({"attempt": record.attempts, "fence": last.fence});
-    Draft::new(next, at).event("aip.action.outcome_unknown", Some(data)).done("outcome_unknown")
+    Draft::new(next, at).event(EventKind::ActionOutcomeUnknown.as_str(), Some(data)).done("outcome_unknown")
 }
 
 /// Ends without an effect and without a handler's word.
 pub(super) fn end(record: &ActionRecord, phase: Phase, code: ErrorCode, at: Millis) -> Step {
     let (kind, event) = match phase {
-        Phase::Expired {} => ("aip.action.expired", "expired"),
-        Phase::DeadLettered {} => ("aip.action.dead_lettered", "dead_lettered"),
-        Phase::Cancelled {} => ("aip.action.cancelled", "cancelled"),
+        Phase::Expired {} => (EventKind::ActionExpired.as_str(), "expired"),
+        Phase::DeadLettered {} => (EventKind::ActionDeadLettered.as_str(), "dead_lettered"),
+        Phase::Cancelled {} => (EventKind::ActionCancelled.as_str(), "cancelled"),
         Phase::PendingApproval { .. }
         | Phase::Queued {}
         | Phase::Running(_)
@@ -188,7 +191,7 @@ pub(super) fn end(record: &ActionRecord, phase: Phase, code: ErrorCode, at: Mill
         | Phase::Cancelling(_)
         | Phase::OutcomeUnknown(_)
         | Phase::Completed {}
-        | Phase::Failed {} => ("aip.action.failed", "failed"),
+        | Phase::Failed {} => (EventKind::ActionFailed.as_str(), "failed"),
     };
     let mut next = terminal(record, phase, at);
     // Given up after failures, it ends with what the last one said.
