@@ -149,6 +149,7 @@ event_kinds! {
     EscalationResolved { "aip.escalation.resolved", Escalation,
         "A person has answered. This is no approval.", status: Internal, resolved_by: Confidential }
     EscalationExpired { "aip.escalation.expired", Escalation, "Nobody answered in time." }
+    EscalationWithdrawn { "aip.escalation.withdrawn", Escalation, "What it was raised for has ended." }
     TransactionPlanned { "aip.transaction.planned", Transaction,
         "There is a plan.", transaction_id: Internal, plan_id: Internal, expires_at_ms: Internal }
     TransactionPrepared { "aip.transaction.prepared", Transaction,
