@@ -6,7 +6,8 @@ use aip_core::approval::{
     ActionNow, ApprovalRecord, Decide, Phase, Rejection, Step, Trigger, VerifiedGrant, request, step, view,
 };
 use aip_types::{
-    ApprovalDecisionKind as Kind, ApprovalPolicy, ApprovalRule, DelegatedAuthorityRule, Millis, PrincipalId, limits,
+    ApprovalDecisionKind as Kind, ApprovalPolicy, ApprovalRule, DelegatedAuthorityRule, EventKind, Millis, PrincipalId,
+    limits,
 };
 use proptest::{collection::vec, prelude::*, sample::select};
 
@@ -244,6 +245,19 @@ proptest! {
                 prop_assert!(!text.contains("currency"));
             }
             prop_assert!(!serde_json::to_string(&step.record).unwrap().contains("currency"));
+        }
+    }
+
+    /// AIP 1.0 §25.2: every event is registered, with every member that it has.
+    #[test]
+    fn events_are_registered(life in life()) {
+        for event in life.steps().flat_map(|step| &step.events) {
+            let row = EventKind::from_kind(&event.kind).map(EventKind::row);
+            let known: Vec<_> = row.iter().flat_map(|row| row.data).map(|member| member.name).collect();
+            prop_assert!(row.is_some(), "{}", event.kind);
+            for name in event.data.iter().filter_map(|data| data.as_object()).flat_map(|data| data.keys()) {
+                prop_assert!(known.contains(&name.as_str()), "{} {name}", event.kind);
+            }
         }
     }
 
