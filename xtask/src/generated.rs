@@ -18,9 +18,10 @@ pub(crate) const GENERATED: &[Generated] = &[
     Generated { path: "docs/events.md", render: aip_types::event_kinds::docs },
     Generated { path: "docs/rules.md", render: aip_schema::rules::docs },
     Generated { path: "docs/states/action.md", render: aip_core::action::matrix },
-    Generated { path: "docs/states/transaction.md", render: aip_core::transaction::matrix },
     Generated { path: "docs/states/approval.md", render: aip_core::approval::matrix },
     Generated { path: "docs/states/escalation.md", render: aip_core::escalation::matrix },
+    Generated { path: "docs/states/session.md", render: aip_core::session::matrix },
+    Generated { path: "docs/states/transaction.md", render: aip_core::transaction::matrix },
     Generated { path: "docs/subjects.md", render: aip_bus::subjects::docs },
     Generated { path: "nats-config/accounts.conf", render: aip_bus::accounts::sample },
 ];

@@ -3,10 +3,14 @@
 //! It owns the machines of actions, approvals and escalations, the precedence of refusals at admission and the idempotency
 //! decisions. It must never read a clock, make randomness, log, wait or talk to anything: time and fences come in with the
 //! trigger, ids are derived from the record. `#![no_std]` holds it to that. Start reading at [`action::step`].
+//! It owns the machines of all records, the precedence of refusals at admission and the idempotency decisions. It must
+//! never read a clock, make randomness, log, wait or talk to anything: time and fences come in with the trigger, ids are
+//! derived from the record. `#![no_std]` holds it to that. Start reading at [`action::step`].
 #![no_std]
 
 extern crate alloc;
 
+mod causes;
 mod derive;
 mod matrix;
 mod rejection;
@@ -17,6 +21,8 @@ pub mod admission;
 pub mod approval;
 pub mod escalation;
 pub mod idempotency;
+pub mod session;
 pub mod transaction;
 
+pub use causes::Causes;
 pub use step::{Chain, Machine, Refusal, Step};

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::error_codes::ErrorCode;
 use crate::wire::wire_enum;
 
 /// The body of an error message.
@@ -41,6 +42,47 @@ pub struct ProtocolError {
     /// Where the failure arose, redacted for the recipient.
     #[serde(default, deserialize_with = "crate::exact::option", skip_serializing_if = "Option::is_none")]
     pub source: Option<Value>,
+}
+
+impl From<ErrorCode> for ProtocolError {
+    fn from(code: ErrorCode) -> Self {
+        let row = code.row();
+        Self {
+            code: row.code.to_owned(),
+            message: row.message.to_owned(),
+            category: row.category,
+            retryable: Some(row.retryable),
+            retry_after_ms: None,
+            details: None,
+            source: None,
+        }
+    }
+}
+
+impl ProtocolError {
+    /// The same error with structured details. They reach the peer: nothing secret, nothing it may not see.
+    #[must_use]
+    pub fn with_details(self, details: Value) -> Self {
+        Self { details: Some(details), ..self }
+    }
+
+    /// The same error with the place and the rule that a received document breaks.
+    #[must_use]
+    pub fn with_finding(self, pointer: &str, rule: &str) -> Self {
+        self.with_details(serde_json::json!({ "pointer": pointer, "rule": rule }))
+    }
+
+    /// The same error with the milliseconds to wait before another try.
+    #[must_use]
+    pub fn with_retry_after_ms(self, ms: u64) -> Self {
+        Self { retry_after_ms: Some(ms), ..self }
+    }
+
+    /// The code, if it is one of ours.
+    #[must_use]
+    pub fn error_code(&self) -> Option<ErrorCode> {
+        ErrorCode::from_code(&self.code)
+    }
 }
 
 wire_enum! {

@@ -6,8 +6,6 @@
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
-
 use crate::error::{ErrorCategory, ProtocolError};
 
 /// Everything that is fixed about one error code.
@@ -271,6 +269,33 @@ error_codes! {
     DelegationTenantMismatch { "aip.delegation.tenant_mismatch", Policy, false, 403,
         "The delegation would leave its tenant.",
         "Parent, child and every hop belong to one tenant, unless policy admits another." }
+    DelegationNotFound { "aip.delegation.not_found", Permanent, false, 404,
+        "There is no such delegation.",
+        "It never existed, was removed, or the caller may not see it; all answer alike." }
+    DelegationConflict { "aip.delegation.conflict", Permanent, false, 409,
+        "The delegation id stands for something else.",
+        "The id was used with other content, or the result differs from the one that stands." }
+    DelegationScopeInvalid { "aip.delegation.scope_invalid", Permanent, false, 400,
+        "The delegated scope is not valid.",
+        "One to 64 tokens `a:b:c` with single spaces between them; `*` only as the last part of a token." }
+    DelegationResidencyForbidden { "aip.delegation.residency_forbidden", Policy, false, 403,
+        "Data residency policy forbids this delegation.",
+        "A hop would take the data to a region where it may not be." }
+    DelegationPeerMismatch { "aip.delegation.peer_mismatch", Auth, false, 401,
+        "The sender is not the peer that the delegation is bound to.",
+        "Only the authenticated peer that holds the child action may report about it." }
+    DelegationResultMismatch { "aip.delegation.result_mismatch", Permanent, false, 409,
+        "The result belongs to another delegation.",
+        "Delegation, parent and child action must be those of the request." }
+    DelegationResultInvalid { "aip.delegation.result_invalid", Permanent, false, 400,
+        "The delegation result is not acceptable.",
+        "A terminal one has a result of the child action with the same status, or an error, within bounds." }
+    DelegationCancelled { "aip.delegation.cancelled", Permanent, false, 400,
+        "The delegation was cancelled.",
+        "The parent wanted no child any more, and the child is confirmed not to run." }
+    DelegationUndelivered { "aip.delegation.undelivered", Transport, false, 503,
+        "The delegation did not reach its peer.",
+        "Every dispatch failed before the peer had it, so nothing ran; delegate anew when the peer is back." }
     SessionSettled { "aip.session.settled", Permanent, false, 409,
         "The session is settled.",
         "Open a new session." }
@@ -283,6 +308,30 @@ error_codes! {
     SessionActionsActive { "aip.session.actions_active", Temporary, true, 503,
         "The session still has active actions.",
         "Cancel them or wait for their end, then close the session." }
+    SessionNotFound { "aip.session.not_found", Permanent, false, 404,
+        "There is no such session.",
+        "It never existed, was removed, or the caller may not see it; all answer alike." }
+    SessionNoCommonProfile { "aip.session.no_common_profile", Permanent, false, 400,
+        "No profile is supported by both sides.",
+        "Offer a profile with the exact version that the manifest lists." }
+    SessionComplianceUnmet { "aip.session.compliance_unmet", Policy, false, 403,
+        "A required compliance regime is not met here.",
+        "Use a deployment that meets every entry of `compliance_required`, or require less." }
+    SessionRedirectRefused { "aip.session.redirect_refused", Policy, false, 403,
+        "The session cannot be served here, nor may it be sent elsewhere.",
+        "Policy approves no target of an equal security boundary; ask an operator." }
+    SessionTermsInvalid { "aip.session.terms_invalid", Permanent, false, 400,
+        "The terms of the session are not acceptable.",
+        "Its profiles, capabilities and preferences have at most 64 KiB; it lasts a day at most." }
+    SessionActionsFull { "aip.session.actions_full", Temporary, true, 429,
+        "The session has too many actions in progress.",
+        "Wait until one has ended, or open another session." }
+    SessionClosing { "aip.session.closing", Permanent, false, 409,
+        "The session is closing.",
+        "Nothing new begins in it; open a new session." }
+    SessionEnded { "aip.session.ended", Permanent, false, 410,
+        "The session has ended.",
+        "It was closed, failed or passed its time; open a new session." }
     CallbackTargetDenied { "aip.callback.target_denied", Policy, false, 403,
         "Policy denies this callback target.",
         "Scheme, host, address, port or profile of the target are not allowed by the deployment." }
@@ -292,6 +341,18 @@ error_codes! {
     CallbackNotDue { "aip.callback.not_due", Temporary, true, 503,
         "The next delivery attempt is not due.",
         "Try again when its time has come." }
+    CallbackNotFound { "aip.callback.not_found", Permanent, false, 404,
+        "There is no such callback delivery.",
+        "It never existed, was removed, or the caller may not see it; all answer alike." }
+    CallbackPolicyInvalid { "aip.callback.policy_invalid", Permanent, false, 400,
+        "The callback delivery policy is not acceptable.",
+        "Attempts, timeout, waits and target are bounded; a terminal-only delivery reports an end." }
+    CallbackConflict { "aip.callback.conflict", Permanent, false, 409,
+        "The delivery id stands for another payload.",
+        "One message to one target is one delivery; make a new message for new content." }
+    CallbackRetriesExhausted { "aip.callback.retries_exhausted", Permanent, false, 409,
+        "The delivery was retried too often.",
+        "Repair the target, then let the source report anew." }
     QueryInvalid { "aip.query.invalid", Permanent, false, 400,
         "The query is not valid.",
         "`details.pointer` and `details.rule` say which selector, limit or wait to change." }
@@ -511,47 +572,6 @@ impl core::fmt::Display for ErrorCode {
     }
 }
 
-impl From<ErrorCode> for ProtocolError {
-    fn from(code: ErrorCode) -> Self {
-        let row = code.row();
-        Self {
-            code: row.code.to_owned(),
-            message: row.message.to_owned(),
-            category: row.category,
-            retryable: Some(row.retryable),
-            retry_after_ms: None,
-            details: None,
-            source: None,
-        }
-    }
-}
-
-impl ProtocolError {
-    /// The same error with structured details. They reach the peer: nothing secret, nothing it may not see.
-    #[must_use]
-    pub fn with_details(self, details: Value) -> Self {
-        Self { details: Some(details), ..self }
-    }
-
-    /// The same error with the place and the rule that a received document breaks.
-    #[must_use]
-    pub fn with_finding(self, pointer: &str, rule: &str) -> Self {
-        self.with_details(serde_json::json!({ "pointer": pointer, "rule": rule }))
-    }
-
-    /// The same error with the milliseconds to wait before another try.
-    #[must_use]
-    pub fn with_retry_after_ms(self, ms: u64) -> Self {
-        Self { retry_after_ms: Some(ms), ..self }
-    }
-
-    /// The code, if it is one of ours.
-    #[must_use]
-    pub fn error_code(&self) -> Option<ErrorCode> {
-        ErrorCode::from_code(&self.code)
-    }
-}
-
 /// The HTTP status of a category whose code names no more specific one (AIP 1.0 §19.1).
 #[must_use]
 pub const fn http_status(category: ErrorCategory) -> u16 {
@@ -587,36 +607,4 @@ pub fn docs() -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_code_is_unique_namespaced_and_found_by_its_text() {
-        for &code in ErrorCode::ALL {
-            let row = code.row();
-            assert!(
-                row.code.starts_with("aip.") && row.code.bytes().all(|b| b.is_ascii_lowercase() || b"._".contains(&b))
-            );
-            assert_eq!(ErrorCode::from_code(row.code), Some(code));
-            assert!(row.message.ends_with('.') && row.meaning.ends_with('.'));
-        }
-        assert_eq!(ErrorCode::from_code("aip.nothing"), None);
-    }
-
-    #[test]
-    fn a_specific_status_is_one_that_the_category_admits() {
-        for &code in ErrorCode::ALL {
-            let row = code.row();
-            let specific: &[u16] = match row.category {
-                ErrorCategory::Permanent => &[404, 405, 409, 410, 413, 415],
-                ErrorCategory::Temporary => &[429],
-                ErrorCategory::Auth => &[403],
-                ErrorCategory::Policy
-                | ErrorCategory::Economic
-                | ErrorCategory::Connector
-                | ErrorCategory::Transport => &[],
-            };
-            assert!(row.http_status == http_status(row.category) || specific.contains(&row.http_status), "{code}");
-        }
-    }
-}
+mod tests;

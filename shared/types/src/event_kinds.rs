@@ -129,6 +129,8 @@ event_kinds! {
     SessionStreaming { "aip.session.streaming", Session, "Work of the session streams." }
     SessionWaitingForHuman { "aip.session.waiting_for_human", Session, "The session waits for a person." }
     SessionResumed { "aip.session.resumed", Session, "Its principal came back; a used token is dead." }
+    SessionClosing { "aip.session.closing", Session,
+        "Its end is wanted and comes with the end of its last action.", to: Internal, code: Internal }
     SessionCompleted { "aip.session.completed", Session, "The session ended well." }
     SessionFailed { "aip.session.failed", Session, "The session failed.", code: Internal }
     SessionCancelled { "aip.session.cancelled", Session, "The session was stopped." }
@@ -191,10 +193,21 @@ event_kinds! {
         "The effect stands: the capability cannot undo it.", transaction_id: Internal }
     DelegationRequested { "aip.delegation.requested", Delegation,
         "Work is to be done by a delegate.", delegation_id: Internal, child_action_id: Internal, delegate: Internal }
+    DelegationDispatching { "aip.delegation.dispatching", Delegation,
+        "The request is being sent to the peer.", delegation_id: Internal, child_action_id: Internal, dispatch: Internal }
+    DelegationDispatchFailed { "aip.delegation.dispatch_failed", Delegation,
+        "The peer did not answer; the same request is sent again.",
+        delegation_id: Internal, child_action_id: Internal, dispatch: Internal, due_at: Internal }
     DelegationAccepted { "aip.delegation.accepted", Delegation,
         "The delegate took the child action.", delegation_id: Internal, child_action_id: Internal }
     DelegationRunning { "aip.delegation.running", Delegation,
         "The child action runs.", delegation_id: Internal, child_action_id: Internal }
+    DelegationCancelling { "aip.delegation.cancelling", Delegation,
+        "The parent wants no child any more; the peer is asked and must confirm.",
+        delegation_id: Internal, child_action_id: Internal, asked: Internal }
+    DelegationOutcomeUnknown { "aip.delegation.outcome_unknown", Delegation,
+        "Nobody here knows what becomes of the child; only its peer can tell.",
+        delegation_id: Internal, child_action_id: Internal }
     DelegationCompleted { "aip.delegation.completed", Delegation,
         "The child action ended well.", delegation_id: Internal, child_action_id: Internal }
     DelegationFailed { "aip.delegation.failed", Delegation,

@@ -220,3 +220,48 @@ pub const ESCALATION_TTL_MS_DEFAULT: u64 = 24 * 60 * 60 * 1_000;
 /// Milliseconds that an escalation may stay open: 30 days.
 pub const ESCALATION_TTL_MS_MAX: u64 = 30 * 24 * 60 * 60 * 1_000;
 const _: () = assert!(ESCALATION_BYTES_MAX + ESCALATION_ANSWER_BYTES_MAX < RECORD_STATE_BYTES_MAX);
+
+/// Actions of one session that have not ended.
+pub const SESSION_ACTIONS_LEN_MAX: usize = 128;
+/// Ended actions that a session remembers, to recognise a late word about them.
+pub const SESSION_ENDED_LEN_MAX: usize = 32;
+/// Bytes of the terms of a session: profiles, capabilities and preferences.
+pub const SESSION_TERMS_BYTES_MAX: usize = 65_536;
+/// Milliseconds of the longest session.
+pub const SESSION_TTL_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
+/// Milliseconds without a word after which a session without actions ends.
+pub const SESSION_IDLE_MS_DEFAULT: u64 = 60 * 60 * 1_000;
+const _: () = assert!(SESSION_TTL_MS_MAX < RECORD_RETENTION_MS && SESSION_IDLE_MS_DEFAULT < SESSION_TTL_MS_MAX);
+const _: () = assert!(
+    (SESSION_ACTIONS_LEN_MAX + SESSION_ENDED_LEN_MAX + CAUSES_LEN_MAX) * ID_BYTES_MAX + SESSION_TERMS_BYTES_MAX
+        <= RECORD_STATE_BYTES_MAX
+);
+
+/// Attempts of a callback delivery in one round; an operator's retry begins a new round.
+pub const CALLBACK_ATTEMPTS_MAX: u32 = 16;
+/// Rounds that operators may add to one delivery; each request stays known among its causes.
+pub const CALLBACK_RETRIES_MAX: u32 = 16;
+/// Attempts that a delivery's record keeps; older ones are in its receipts.
+pub const CALLBACK_ATTEMPTS_LEN_MAX: usize = 16;
+/// Milliseconds of one attempt of a callback delivery.
+pub const CALLBACK_TIMEOUT_MS_MAX: u64 = 60_000;
+/// Waits that a callback delivery policy lists.
+pub const CALLBACK_BACKOFF_LEN_MAX: usize = 16;
+/// Milliseconds of the longest wait before an attempt.
+pub const BACKOFF_MS_MAX: u64 = 60 * 60 * 1_000;
+/// Bytes of a callback's profile, target and metadata.
+pub const CALLBACK_TARGET_BYTES_MAX: usize = 8_192;
+const _: () = assert!(CALLBACK_RETRIES_MAX as usize <= CAUSES_LEN_MAX);
+
+/// Tokens of one delegated scope.
+pub const DELEGATION_SCOPE_LEN_MAX: usize = 64;
+/// Bytes of one delegated scope.
+pub const DELEGATION_SCOPE_BYTES_MAX: usize = 4_096;
+/// Dispatches of one delegation to its peer.
+pub const DELEGATION_DISPATCHES_MAX: u32 = 8;
+/// Milliseconds that a peer may take to answer a dispatch.
+pub const DELEGATION_TIMEOUT_MS: u64 = 10_000;
+/// Milliseconds before each further dispatch; the last one stands for all that follow.
+pub const DELEGATION_BACKOFF_MS: &[u64] = &[250, 1_000, 5_000, 15_000, 30_000];
+/// Times that a peer is asked to cancel.
+pub const DELEGATION_CANCELS_MAX: u32 = 16;

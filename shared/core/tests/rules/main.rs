@@ -14,6 +14,7 @@ mod idempotency;
 mod laws;
 mod machine;
 mod precedence;
+mod session;
 mod transaction;
 mod transaction_histories;
 mod transaction_properties;
