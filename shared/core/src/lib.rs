@@ -13,16 +13,19 @@ extern crate alloc;
 mod causes;
 mod derive;
 mod matrix;
+mod outbox;
 mod rejection;
 mod step;
 
 pub mod action;
 pub mod admission;
 pub mod approval;
+pub mod callback;
 pub mod escalation;
 pub mod idempotency;
 pub mod session;
 pub mod transaction;
 
 pub use causes::Causes;
+pub use outbox::Lease;
 pub use step::{Chain, Machine, Refusal, Step};

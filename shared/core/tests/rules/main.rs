@@ -6,6 +6,7 @@ mod approval;
 mod approval_fixtures;
 mod approval_histories;
 mod approval_rule;
+mod callback;
 mod constraint;
 mod escalation;
 mod fixtures;
