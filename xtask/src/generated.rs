@@ -20,6 +20,7 @@ pub(crate) const GENERATED: &[Generated] = &[
     Generated { path: "docs/states/action.md", render: aip_core::action::matrix },
     Generated { path: "docs/states/approval.md", render: aip_core::approval::matrix },
     Generated { path: "docs/states/callback.md", render: aip_core::callback::matrix },
+    Generated { path: "docs/states/delegation.md", render: aip_core::delegation::matrix },
     Generated { path: "docs/states/escalation.md", render: aip_core::escalation::matrix },
     Generated { path: "docs/states/session.md", render: aip_core::session::matrix },
     Generated { path: "docs/states/transaction.md", render: aip_core::transaction::matrix },

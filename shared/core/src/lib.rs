@@ -21,6 +21,7 @@ pub mod action;
 pub mod admission;
 pub mod approval;
 pub mod callback;
+pub mod delegation;
 pub mod escalation;
 pub mod idempotency;
 pub mod session;

@@ -8,6 +8,8 @@ mod approval_histories;
 mod approval_rule;
 mod callback;
 mod constraint;
+mod delegation;
+mod delegation_chain;
 mod escalation;
 mod fixtures;
 mod histories;
