@@ -116,6 +116,11 @@ impl<R: Recorded> Draft<R> {
         Self { record, about, chain, at, events: Vec::new(), receipts: Vec::new() }
     }
 
+    /// Wire id of the record.
+    pub(crate) fn id(&self) -> &str {
+        &self.about.id
+    }
+
     /// Adds a receipt, linked to the last one of the record.
     pub(crate) fn receipt(mut self, receipt_type: ReceiptType, actor: &Principal, data: Value) -> Self {
         self.chain.receipts = self.chain.receipts.saturating_add(1);

@@ -233,9 +233,6 @@ error_codes! {
     TransactionPlanMissing { "aip.transaction.plan_missing", Permanent, false, 404,
         "There is no such plan.",
         "A commit needs the plan of this transaction; it never existed, was removed, or the caller may not see it." }
-    TransactionPlanMismatch { "aip.transaction.plan_mismatch", Permanent, false, 409,
-        "The commit is not what was planned.",
-        "Capability, input, identity, policy, approval or transaction differ from the plan; `details.rule` says which." }
     TransactionClaimHeld { "aip.transaction.claim_held", Temporary, true, 503,
         "The commit is claimed by somebody else.",
         "Read the transaction; another claim is possible when this one is over and the outcome is known." }
@@ -245,9 +242,6 @@ error_codes! {
     TransactionModeUnsupported { "aip.transaction.mode_unsupported", Permanent, false, 400,
         "The capability does not support this transaction mode.",
         "Choose a mode that its transaction contract lists." }
-    TransactionCompensationUnsupported { "aip.transaction.compensation_unsupported", Permanent, false, 400,
-        "The capability cannot be compensated.",
-        "Its contract declares no compensation, or the window for it is over." }
     DelegationLoop { "aip.delegation.loop", Permanent, false, 400,
         "The delegation would come back to itself.",
         "A principal stands in the chain already, or parent and child are one action." }

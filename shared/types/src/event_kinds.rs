@@ -156,9 +156,12 @@ event_kinds! {
         "There is a plan.", transaction_id: Internal, plan_id: Internal, expires_at_ms: Internal }
     TransactionPrepared { "aip.transaction.prepared", Transaction,
         "The work may begin: it needs no plan, or somebody has claimed it.",
+        "Nothing has begun: an execution or a dry run was admitted, or somebody claimed the commit.",
         transaction_id: Internal, mode: Internal, action_id: Internal, fence: Internal }
     TransactionDryRunCompleted { "aip.transaction.dry_run_completed", Transaction,
         "A dry run ended; nothing was committed.", transaction_id: Internal, fidelity: Internal }
+    TransactionClaimReleased { "aip.transaction.claim_released", Transaction,
+        "A claim was given up; nothing of it took effect.", transaction_id: Internal, action_id: Internal, fence: Internal }
     TransactionCommitStarted { "aip.transaction.commit_started", Transaction,
         "The commit began under its claim.", transaction_id: Internal, action_id: Internal, fence: Internal }
     TransactionClaimReleased { "aip.transaction.claim_released", Transaction,
@@ -179,6 +182,24 @@ event_kinds! {
         "The compensation began under its claim.", transaction_id: Internal, action_id: Internal, fence: Internal }
     TransactionCompensationFailed { "aip.transaction.compensation_failed", Transaction,
         "The compensation had no effect; what was committed stands.",
+        "The provider may be at work.", transaction_id: Internal, action_id: Internal, fence: Internal }
+    TransactionCommitted { "aip.transaction.committed", Transaction,
+        "The effect is certain.", transaction_id: Internal, action_id: Internal, fence: Internal }
+    TransactionOutcomeUnknown { "aip.transaction.outcome_unknown", Transaction,
+        "The work may have taken effect. Nothing is tried again before it is known.",
+        transaction_id: Internal, action_id: Internal, fence: Internal, work: Internal, code: Internal, reconciliation: Internal, reconcile_after_ms: Internal }
+    TransactionReconciling { "aip.transaction.reconciling", Transaction,
+        "The provider is being asked what happened.",
+        transaction_id: Internal, fence: Internal, reconciliation: Internal }
+    TransactionReconciled { "aip.transaction.reconciled", Transaction,
+        "It is known what happened.", transaction_id: Internal, outcome: Internal, by: Internal }
+    TransactionCompensating { "aip.transaction.compensating", Transaction,
+        "A new action claimed the compensation.", transaction_id: Internal, action_id: Internal, fence: Internal }
+    TransactionCompensationStarted { "aip.transaction.compensation_started", Transaction,
+        "The provider may be at work on the compensation.",
+        transaction_id: Internal, action_id: Internal, fence: Internal }
+    TransactionCompensationFailed { "aip.transaction.compensation_failed", Transaction,
+        "The compensation had no effect; the transaction stays committed.",
         transaction_id: Internal, action_id: Internal, code: Internal }
     TransactionCompensated { "aip.transaction.compensated", Transaction,
         "The compensating action ended well.", transaction_id: Internal, action_id: Internal, fence: Internal }
@@ -187,6 +208,10 @@ event_kinds! {
         code: Internal, partial: Internal, work: Internal }
     TransactionCancelled { "aip.transaction.cancelled", Transaction,
         "It was stopped, and nothing of it took effect.", transaction_id: Internal, action_id: Internal, fence: Internal }
+        "No rule can go on; a person must.",
+        transaction_id: Internal, action_id: Internal, fence: Internal, work: Internal, code: Internal, partial: Internal }
+    TransactionCancelled { "aip.transaction.cancelled", Transaction,
+        "It was stopped, and nothing took effect.", transaction_id: Internal, action_id: Internal, fence: Internal }
     TransactionFailed { "aip.transaction.failed", Transaction,
         "It failed without an effect.", transaction_id: Internal, action_id: Internal, code: Internal }
     TransactionRollbackNotSupported { "aip.transaction.rollback_not_supported", Transaction,

@@ -3,8 +3,8 @@
 use alloc::string::{String, ToString as _};
 
 use aip_types::{
-    ErrorCode, Millis, Principal, ProtocolError, ReceiptType, TransactionMode, TransactionProtocolStatus as Status,
-    limits,
+    ErrorCode, EventKind, Millis, Principal, ProtocolError, ReceiptType, TransactionMode,
+    TransactionProtocolStatus as Status, limits,
 };
 use serde_json::{Value, json};
 
@@ -39,7 +39,7 @@ impl Source<'_> {
         }
     }
 
-    const fn reconciles(self) -> bool {
+    pub(super) const fn reconciles(self) -> bool {
         match self {
             Self::Result => false,
             Self::LateResult | Self::Reconciliation | Self::Person(_) => true,
@@ -75,6 +75,16 @@ fn of(claim: &Claim) -> Value {
     json!({"action_id": claim.grant.action_id.as_str(), "fence": claim.grant.fence})
 }
 
+impl Draft<TransactionRecord> {
+    /// Adds an event that says of which transaction it is.
+    pub(super) fn tell(self, kind: EventKind, mut data: Value) -> Self {
+        if let Some(members) = data.as_object_mut() {
+            let _none = members.insert("transaction_id".to_string(), json!(self.id()));
+        }
+        self.event(kind.as_str(), Some(data))
+    }
+}
+
 /// An error that a record can hold.
 pub(super) fn clipped(error: ProtocolError) -> ProtocolError {
     let bytes = serde_json::to_value(&error).map_or(usize::MAX, |value| value.to_string().len());
@@ -93,7 +103,7 @@ pub(super) fn dry_run_ended(record: &TransactionRecord, ended: DryRun, at: Milli
             });
             let draft = Draft::new(moved(record, Phase::DryRunCompleted {}), at)
                 .receipt(ReceiptType::TransactionDryRunCompleted, &fleet(), data)
-                .event("aip.transaction.dry_run_completed", Some(json!({"fidelity": fidelity.as_str()})));
+                .tell(EventKind::TransactionDryRunCompleted, json!({"fidelity": fidelity.as_str()}));
             Ok(done(draft, Status::DryRunCompleted))
         }
         DryRun::Failed { error } => Ok(fail(record, error, at)),
@@ -107,7 +117,7 @@ pub(super) fn fail(record: &TransactionRecord, error: ProtocolError, at: Millis)
     next.error = Some(clipped(error));
     let draft = Draft::new(next, at)
         .receipt(ReceiptType::TransactionFailed, &fleet(), data.clone())
-        .event("aip.transaction.failed", Some(data));
+        .tell(EventKind::TransactionFailed, data);
     done(draft, Status::Failed)
 }
 
@@ -118,7 +128,7 @@ pub(super) fn expire(record: &TransactionRecord, at: Millis) -> Step {
 }
 
 pub(super) fn cancel(record: &TransactionRecord, at: Millis) -> Step {
-    let draft = Draft::new(moved(record, Phase::Cancelled {}), at).event("aip.transaction.cancelled", None);
+    let draft = Draft::new(moved(record, Phase::Cancelled {}), at).tell(EventKind::TransactionCancelled, json!({}));
     done(draft, Status::Cancelled)
 }
 
@@ -133,16 +143,16 @@ pub(super) fn claimed(record: &TransactionRecord, claim: Claim, mode: Transactio
         (next.operation, next.cursor, next.reconcile_after) = (None, None, None);
     }
     let (kind, phase) = match (claim.work, claim.begun) {
-        (Work::Commit, None) => ("aip.transaction.prepared", Phase::Prepared { claim: Some(claim) }),
-        (Work::Commit, Some(_)) => ("aip.transaction.prepared", Phase::Committing(claim)),
-        (Work::Compensation, _) => ("aip.transaction.compensating", Phase::Compensating(claim)),
+        (Work::Commit, None) => (EventKind::TransactionPrepared, Phase::Prepared { claim: Some(claim) }),
+        (Work::Commit, Some(_)) => (EventKind::TransactionPrepared, Phase::Committing(claim)),
+        (Work::Compensation, _) => (EventKind::TransactionCompensating, Phase::Compensating(claim)),
     };
     next.phase = phase;
     let status = next.phase.status();
-    done(Draft::new(next, at).event(kind, Some(data)), status)
+    done(Draft::new(next, at).tell(kind, data), status)
 }
 
-/// The claim is given up and nothing of it began: the work waits for the next.
+/// The claim is given up and nothing of it took effect: the work waits for the next.
 pub(super) fn release(record: &TransactionRecord, claim: &Claim, at: Millis) -> Step {
     let phase = match claim.work {
         Work::Commit if record.plan.is_some() => Phase::Planned {},
@@ -150,7 +160,7 @@ pub(super) fn release(record: &TransactionRecord, claim: &Claim, at: Millis) -> 
         Work::Compensation => Phase::Committed {},
     };
     let status = phase.status();
-    done(Draft::new(moved(record, phase), at).event("aip.transaction.claim_released", Some(of(claim))), status)
+    done(Draft::new(moved(record, phase), at).tell(EventKind::TransactionClaimReleased, of(claim)), status)
 }
 
 pub(super) fn started(record: &TransactionRecord, claim: &Claim, at: Millis) -> Step {
@@ -166,12 +176,12 @@ pub(super) fn started(record: &TransactionRecord, claim: &Claim, at: Millis) -> 
             });
             let draft = Draft::new(moved(record, Phase::Committing(claim)), at)
                 .receipt(ReceiptType::TransactionCommitStarted, &fleet(), receipt)
-                .event("aip.transaction.commit_started", Some(data));
+                .tell(EventKind::TransactionCommitStarted, data);
             done(draft, Status::Committing)
         }
         Work::Compensation => {
             let draft = Draft::new(moved(record, Phase::Compensating(claim)), at)
-                .event("aip.transaction.compensation_started", Some(data));
+                .tell(EventKind::TransactionCompensationStarted, data);
             done(draft, Status::Compensating)
         }
     }
@@ -181,8 +191,8 @@ pub(super) fn started(record: &TransactionRecord, claim: &Claim, at: Millis) -> 
 fn settled(next: TransactionRecord, took_effect: bool, source: Source<'_>, at: Millis) -> Draft<TransactionRecord> {
     let draft = Draft::new(next, at);
     if source.reconciles() {
-        let data = json!({"committed": took_effect, "by": source.name()});
-        draft.event("aip.transaction.reconciled", Some(data))
+        let data = json!({"outcome": if took_effect { "committed" } else { "not_committed" }, "by": source.name()});
+        draft.tell(EventKind::TransactionReconciled, data)
     } else {
         draft
     }
@@ -208,16 +218,16 @@ pub(super) fn took_effect(
             let known = if source.reconciles() { claim.begun.map(|begun| begun.at) } else { None };
             next.committed = Some(Committed { claim: claim.clone(), at: known.unwrap_or(at) });
             next.claims = 0;
-            (Phase::Committed {}, ReceiptType::TransactionCommitted, "aip.transaction.committed")
+            (Phase::Committed {}, ReceiptType::TransactionCommitted, EventKind::TransactionCommitted)
         }
         Work::Compensation => {
-            (Phase::Compensated {}, ReceiptType::TransactionCompensated, "aip.transaction.compensated")
+            (Phase::Compensated {}, ReceiptType::TransactionCompensated, EventKind::TransactionCompensated)
         }
     };
     let status = phase.status();
     next.phase = phase;
     let draft = settled(next, true, source, at).receipt(receipt_type, &source.actor(), receipt);
-    done(draft.event(kind, Some(of(claim))), status)
+    done(draft.tell(kind, of(claim)), status)
 }
 
 /// The work had no effect. A reconciled commit may be claimed again while its plan holds; a compensation may be tried again.
@@ -240,14 +250,14 @@ pub(super) fn no_effect(
     };
     let (phase, kind) = match claim.work {
         Work::Commit if again => (Phase::Reconciled {}, None),
-        Work::Commit => (Phase::Failed {}, Some("aip.transaction.failed")),
-        Work::Compensation => (Phase::Committed {}, Some("aip.transaction.compensation_failed")),
+        Work::Commit => (Phase::Failed {}, Some(EventKind::TransactionFailed)),
+        Work::Compensation => (Phase::Committed {}, Some(EventKind::TransactionCompensationFailed)),
     };
     let status = phase.status();
     let mut next = moved(record, phase);
     (next.error, next.operation, next.cursor) = (Some(error), None, None);
     let draft = settled(next, false, source, at).receipt(ReceiptType::TransactionFailed, &source.actor(), receipt);
-    done(if let Some(kind) = kind { draft.event(kind, Some(data)) } else { draft }, status)
+    done(if let Some(kind) = kind { draft.tell(kind, data) } else { draft }, status)
 }
 
 /// The owner confirms that the commit stopped without effect.
@@ -255,10 +265,7 @@ pub(super) fn stopped(record: &TransactionRecord, claim: &Claim, source: Source<
     match claim.work {
         Work::Commit => {
             let next = moved(record, Phase::Cancelled {});
-            done(
-                settled(next, false, source, at).event("aip.transaction.cancelled", Some(of(claim))),
-                Status::Cancelled,
-            )
+            done(settled(next, false, source, at).tell(EventKind::TransactionCancelled, of(claim)), Status::Cancelled)
         }
         Work::Compensation => no_effect(record, claim, ErrorCode::TransactionNotCommitted.into(), source, at),
     }
@@ -275,7 +282,7 @@ pub(super) fn partial(record: &TransactionRecord, claim: &Claim, error: Protocol
     next.error = Some(error);
     let draft = Draft::new(next, at)
         .receipt(ReceiptType::TransactionFailed, &fleet(), data.clone())
-        .event("aip.transaction.requires_human", Some(data));
+        .tell(EventKind::TransactionRequiresHuman, data);
     done(draft, Status::RequiresHuman)
 }
 
@@ -295,7 +302,7 @@ pub(super) fn unknown(
     next.error = error;
     next.reconciliations = 0;
     retain(&mut next, known, at);
-    done(Draft::new(next, at).event("aip.transaction.outcome_unknown", Some(data)), Status::OutcomeUnknown)
+    done(Draft::new(next, at).tell(EventKind::TransactionOutcomeUnknown, data), Status::OutcomeUnknown)
 }
 
 /// The worker of an attempt whose outcome is unknown says late that it does not know either: what it knows is kept.
@@ -305,7 +312,7 @@ pub(super) fn learn(record: &TransactionRecord, error: ProtocolError, known: Kno
     next.error = Some(clipped(error));
     retain(&mut next, known, at);
     let status = next.phase.status();
-    done(Draft::new(next, at).event("aip.transaction.outcome_unknown", Some(data)), status)
+    done(Draft::new(next, at).tell(EventKind::TransactionOutcomeUnknown, data), status)
 }
 
 pub(super) fn reconciling(record: &TransactionRecord, claim: &Claim, query: Grant, at: Millis) -> Step {
@@ -315,7 +322,7 @@ pub(super) fn reconciling(record: &TransactionRecord, claim: &Claim, query: Gran
     next.reconciliations = record.reconciliations.saturating_add(1);
     let data = json!({"fence": query.fence, "reconciliation": next.reconciliations});
     next.phase = Phase::Reconciling { claim: claim.clone(), query };
-    done(Draft::new(next, at).event("aip.transaction.reconciling", Some(data)), Status::Reconciling)
+    done(Draft::new(next, at).tell(EventKind::TransactionReconciling, data), Status::Reconciling)
 }
 
 /// The provider could not tell. The last try hands over to a person.
@@ -329,13 +336,13 @@ pub(super) fn indefinite(record: &TransactionRecord, claim: &Claim, known: Known
     let data = json!({
         "reconciliation": next.reconciliations, "reconcile_after_ms": next.reconcile_after.map(|after| after.0),
     });
-    done(Draft::new(next, at).event("aip.transaction.outcome_unknown", Some(data)), Status::OutcomeUnknown)
+    done(Draft::new(next, at).tell(EventKind::TransactionOutcomeUnknown, data), Status::OutcomeUnknown)
 }
 
 pub(super) fn escalate(record: &TransactionRecord, claim: &Claim, at: Millis) -> Step {
     let next = moved(record, Phase::RequiresHuman { claim: claim.clone(), partial: false });
     let data = json!({"action_id": claim.grant.action_id.as_str(), "partial": false, "work": claim.work});
-    done(Draft::new(next, at).event("aip.transaction.requires_human", Some(data)), Status::RequiresHuman)
+    done(Draft::new(next, at).tell(EventKind::TransactionRequiresHuman, data), Status::RequiresHuman)
 }
 
 /// Keeps what reconciliation asks by, and says when to ask: the provider's delay or the backoff, whichever is longer.

@@ -94,6 +94,7 @@ fn claim(work: Work, action_id: &str, fence: u64) -> Claim {
         grant: grant(action_id, fence),
         begun: Some(Begun { fence, at: Millis(100) }),
         execution: action::Contract { read_only: false, retry_safety: RetrySafety::Unsafe, supports_retry: true },
+        execution: action::Contract { read_only: false, retry_safety: RetrySafety::Unsafe, supports_retry: false },
         keyed: true,
         begin_before: Some(EXPIRY),
         approval: None,
@@ -139,6 +140,7 @@ fn triggers(case: &Case) -> Vec<(&'static str, Trigger, Millis)> {
         ("committed, fence 3", settle(3, done()), BEFORE),
         ("committed, fence 5", settle(5, done()), BEFORE),
         ("failed, fence 5", settle(5, Settled::Failed { error: error() }), BEFORE),
+        ("failed and will be tried again, fence 5", settle(5, Settled::Again), BEFORE),
         ("failed in part, fence 5", settle(5, Settled::Partial { error: error() }), BEFORE),
         ("uncertain, fence 5", settle(5, Settled::Uncertain { error: error(), known: Known::default() }), BEFORE),
         ("stopped, says its owner, fence 5", settle(5, Settled::Cancelled), BEFORE),
@@ -253,6 +255,7 @@ fn facts(retry_safety: RetrySafety) -> VerifiedFacts {
         capability_id: CapabilityId::new("cap:x"),
         contract: Contract {
             execution: action::Contract { read_only: false, retry_safety, supports_retry: true },
+            execution: action::Contract { read_only: false, retry_safety, supports_retry: false },
             supported_modes: TransactionMode::ALL.iter().copied().collect::<BTreeSet<_>>(),
             requires_plan_before_commit: false,
             dry_run_fidelity: DryRunFidelity::FullSimulation,

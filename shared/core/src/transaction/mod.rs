@@ -12,6 +12,8 @@
 //!   provider cannot tell or a part took effect. From these three only a definitive word leads on: of the provider, of a
 //!   person, or a late result with the fence of the claim. Committed → `committed` or `compensated`; not committed →
 //!   `reconciled` while the plan holds, `failed`, or `committed` again where it was the compensation.
+//! - The claim is released, because nothing began or because its attempt had no effect and its action will try again →
+//!   `planned`, `prepared`, `committed`.
 //! - Nothing began: a cancel → `cancelled`, the expiry → `failed`. Later only the owner's word → `cancelled`.
 //!
 //! Two rules carry the rest. *Nothing runs before its start is stored*, so a claim without one passes on freely. *What began

@@ -8,8 +8,8 @@ use alloc::{
 };
 
 use aip_types::{
-    ActionId, ApprovalPolicy, CorrelationId, DryRunFidelity, Millis, ReceiptType, SessionId, SideEffect, TransactionId,
-    TransactionMode, limits,
+    ActionId, ApprovalPolicy, CorrelationId, DryRunFidelity, EventKind, Millis, ReceiptType, SessionId, SideEffect,
+    TransactionId, TransactionMode, limits,
 };
 use serde_json::{Value, json};
 
@@ -142,7 +142,7 @@ fn plan(mut next: TransactionRecord, planning: Planning, at: Millis) -> Result<S
         "capability_id": next.facts.capability_id.as_str(), "policy_hash": next.facts.policy_hash,
         "approval_required": planning.approval_required, "expires_at_ms": planning.expires_at.0,
     });
-    let event = json!({"plan_id": planning.plan_id, "expires_at_ms": planning.expires_at.0});
+    let event = json!({"plan_id": planning.plan_id, "input_hash": next.facts.input_hash});
     let Planning {
         plan_id,
         input_snapshot,
@@ -167,7 +167,7 @@ fn plan(mut next: TransactionRecord, planning: Planning, at: Millis) -> Result<S
     let actor = next.facts.principal.clone();
     Ok(Draft::new(next, at)
         .receipt(ReceiptType::TransactionPlanned, &actor, receipt)
-        .event("aip.transaction.planned", Some(event))
+        .tell(EventKind::TransactionPlanned, event)
         .done("planned"))
 }
 
@@ -187,8 +187,8 @@ pub(super) fn plan_again(record: &TransactionRecord, action_id: &ActionId, plann
 }
 
 fn prepared(record: TransactionRecord, at: Millis) -> Step {
-    let data = Some(json!({"mode": record.part.mode.as_str()}));
-    Draft::new(record, at).event("aip.transaction.prepared", data).done("prepared")
+    let data = json!({"mode": record.part.mode.as_str()});
+    Draft::new(record, at).tell(EventKind::TransactionPrepared, data).done("prepared")
 }
 
 fn rollback_not_supported(mut record: TransactionRecord, at: Millis) -> Step {
@@ -199,7 +199,7 @@ fn rollback_not_supported(mut record: TransactionRecord, at: Millis) -> Step {
     });
     Draft::new(record, at)
         .receipt(ReceiptType::TransactionRollbackUnsupported, &fleet(), data)
-        .event("aip.transaction.rollback_not_supported", None)
+        .tell(EventKind::TransactionRollbackNotSupported, json!({}))
         .done("rollback_not_supported")
 }
 

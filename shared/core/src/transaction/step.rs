@@ -287,6 +287,10 @@ fn settle(record: &TransactionRecord, claim: &Claim, settled: Settled, source: S
     match settled {
         Settled::Committed { result_hash } => effect::took_effect(record, claim, result_hash, source, at),
         Settled::Failed { error } => effect::no_effect(record, claim, error, source, at),
+        Settled::Again if source.reconciles() => {
+            effect::no_effect(record, claim, ErrorCode::TransactionNotCommitted.into(), source, at)
+        }
+        Settled::Again => effect::release(record, claim, at),
         Settled::Partial { error } => effect::partial(record, claim, error, at),
         // What only reads has no effect to be uncertain about (AIP 1.0 §19.3).
         Settled::Uncertain { error, .. } if claim.execution.read_only => {
@@ -308,7 +312,10 @@ fn settle_unstarted(
 ) -> Result<Step, Rejection> {
     match settled {
         Settled::Committed { .. } | Settled::Partial { .. } | Settled::Uncertain { .. } => Err(Rejection::NotStarted),
-        Settled::Failed { .. } | Settled::Cancelled if claim.begun.is_some() => Ok(lose(record, claim, at)),
+        Settled::Failed { .. } | Settled::Again | Settled::Cancelled if claim.begun.is_some() => {
+            Ok(lose(record, claim, at))
+        }
+        Settled::Again => Ok(effect::release(record, claim, at)),
         Settled::Failed { error } => Ok(effect::no_effect(record, claim, error, Source::Result, at)),
         Settled::Cancelled => Ok(effect::stopped(record, claim, Source::Result, at)),
     }
@@ -344,9 +351,11 @@ fn late(
     match settled {
         Settled::Uncertain { .. } if record.error.is_some() => Err(Rejection::Repeated),
         Settled::Uncertain { error, known } => Ok(effect::learn(record, error, known, at)),
-        Settled::Committed { .. } | Settled::Failed { .. } | Settled::Partial { .. } | Settled::Cancelled => {
-            Ok(settle(record, claim, settled, Source::LateResult, at))
-        }
+        Settled::Committed { .. }
+        | Settled::Failed { .. }
+        | Settled::Again
+        | Settled::Partial { .. }
+        | Settled::Cancelled => Ok(settle(record, claim, settled, Source::LateResult, at)),
     }
 }
 

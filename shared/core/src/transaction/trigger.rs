@@ -121,6 +121,9 @@ pub enum Settled {
         /// Why.
         error: ProtocolError,
     },
+    /// It had no effect, and its action will try again: after a question to the caller, or a failure that its contract
+    /// lets it repeat.
+    Again,
     /// A part of it took effect: a person must look.
     Partial {
         /// Why.

@@ -357,6 +357,15 @@ fn what_began_and_may_be_repeated_is_repeated_by_its_own_action_only() {
 }
 
 #[test]
+fn an_attempt_without_effect_may_be_made_again_under_a_new_claim() {
+    let kind = Kind::PLAN;
+    let again = settle(&committing(&kind), grant(COMMIT, 5), Settled::Again).unwrap();
+    assert_eq!((again.event, events(&again)), ("planned", vec!["claim_released"]));
+    assert_eq!(settle(&again.record, grant(COMMIT, 5), done()).err(), Some(Rejection::StaleFence));
+    assert!(claim(&kind, &again.record, TransactionMode::Commit, grant(COMMIT, 6)).is_ok());
+}
+
+#[test]
 fn claims_are_bounded() {
     let kind = Kind::SAFE;
     let mut record = opened(&kind);

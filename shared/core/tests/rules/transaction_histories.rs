@@ -65,6 +65,7 @@ impl Kind {
 
     pub(crate) fn execution(&self) -> action::Contract {
         action::Contract { read_only: self.read_only, retry_safety: self.safety, supports_retry: true }
+        action::Contract { read_only: self.read_only, retry_safety: self.safety, supports_retry: false }
     }
 
     pub(crate) fn contract(&self) -> Contract {
@@ -396,6 +397,7 @@ fn settled(how: u8) -> Settled {
         1 => Settled::Failed { error: ErrorCode::ConnectorFailed.into() },
         2 => Settled::Partial { error: ErrorCode::ConnectorFailed.into() },
         3 => Settled::Cancelled,
+        6 => Settled::Again,
         _ => Settled::Uncertain { error: uncertain_error(), known: Known::of(&uncertain_error()) },
     }
 }

@@ -6,7 +6,7 @@ use aip_core::{
     Machine as _,
     transaction::{Finding, Phase, Settled, TransactionRecord, Trigger, Work, result, step, view},
 };
-use aip_types::{ReceiptType, TransactionProtocolStatus as Status, limits};
+use aip_types::{EventKind, ReceiptType, TransactionProtocolStatus as Status, limits};
 use proptest::prelude::*;
 
 use crate::transaction_histories::{EXPIRY, Life, Moved, Opens, life};
@@ -22,7 +22,7 @@ fn ghosts(life: &Life) -> Vec<(&Moved, &TransactionRecord, bool, bool)> {
         may_have = match &moved.trigger {
             Trigger::Start { .. } => true,
             Trigger::Settle { settled, .. } if started => match settled {
-                Settled::Committed { .. } | Settled::Failed { .. } | Settled::Cancelled => false,
+                Settled::Committed { .. } | Settled::Failed { .. } | Settled::Again | Settled::Cancelled => false,
                 Settled::Partial { .. } => true,
                 Settled::Uncertain { .. } => may_have && !life.kind.read_only,
             },
@@ -246,7 +246,14 @@ proptest! {
             let record = &step.record;
             prop_assert_eq!(step.event, record.phase.status().as_str());
             prop_assert!(!step.events.is_empty());
-            prop_assert!(step.events.iter().all(|event| event.kind.starts_with("aip.transaction.")));
+            for event in &step.events {
+                let row = EventKind::from_kind(&event.kind).unwrap().row();
+                let data = event.data.as_ref().and_then(|data| data.as_object()).unwrap();
+                prop_assert_eq!(data.get("transaction_id").and_then(|id| id.as_str()), Some(record.id.as_str()));
+                for member in data.keys() {
+                    prop_assert!(row.data.iter().any(|known| known.name == member), "{} of {}", member, row.kind);
+                }
+            }
             let result = result(record, None, None);
             if result.status == Status::Planned {
                 let plan = result.plan.as_ref().unwrap();
