@@ -544,6 +544,9 @@ error_codes! {
     Internal { "aip.internal", Temporary, false, 503,
         "Something went wrong inside.",
         "A fault of this deployment; its log has the details under the correlation id." }
+    TransactionCompensationUnsupported { "aip.transaction.compensation_unsupported", Permanent, false, 400,
+        "The capability cannot be compensated.",
+        "Its contract declares no compensation, or the window for it is over." }
 }
 
 impl ErrorCode {

@@ -153,9 +153,8 @@ event_kinds! {
     EscalationExpired { "aip.escalation.expired", Escalation, "Nobody answered in time." }
     EscalationWithdrawn { "aip.escalation.withdrawn", Escalation, "What it was raised for has ended." }
     TransactionPlanned { "aip.transaction.planned", Transaction,
-        "There is a plan.", transaction_id: Internal, plan_id: Internal, expires_at_ms: Internal }
+        "There is a plan.", transaction_id: Internal, plan_id: Internal, input_hash: Internal }
     TransactionPrepared { "aip.transaction.prepared", Transaction,
-        "The work may begin: it needs no plan, or somebody has claimed it.",
         "Nothing has begun: an execution or a dry run was admitted, or somebody claimed the commit.",
         transaction_id: Internal, mode: Internal, action_id: Internal, fence: Internal }
     TransactionDryRunCompleted { "aip.transaction.dry_run_completed", Transaction,
@@ -163,25 +162,6 @@ event_kinds! {
     TransactionClaimReleased { "aip.transaction.claim_released", Transaction,
         "A claim was given up; nothing of it took effect.", transaction_id: Internal, action_id: Internal, fence: Internal }
     TransactionCommitStarted { "aip.transaction.commit_started", Transaction,
-        "The commit began under its claim.", transaction_id: Internal, action_id: Internal, fence: Internal }
-    TransactionClaimReleased { "aip.transaction.claim_released", Transaction,
-        "The claim is over and nothing of it began.", transaction_id: Internal, action_id: Internal, fence: Internal }
-    TransactionCommitted { "aip.transaction.committed", Transaction,
-        "The effect is certain.", transaction_id: Internal, action_id: Internal, fence: Internal }
-    TransactionOutcomeUnknown { "aip.transaction.outcome_unknown", Transaction,
-        "The work may have taken effect, or it is still not known. Nothing is tried again before it is.",
-        transaction_id: Internal, action_id: Internal, fence: Internal, work: Internal, code: Internal,
-        reconciliation: Internal, reconcile_after_ms: Internal }
-    TransactionReconciling { "aip.transaction.reconciling", Transaction,
-        "The provider is being asked what happened.", transaction_id: Internal, fence: Internal, reconciliation: Internal }
-    TransactionReconciled { "aip.transaction.reconciled", Transaction,
-        "It is known what happened.", transaction_id: Internal, committed: Internal, by: Internal }
-    TransactionCompensating { "aip.transaction.compensating", Transaction,
-        "A new action is to undo the effect.", transaction_id: Internal, action_id: Internal, fence: Internal }
-    TransactionCompensationStarted { "aip.transaction.compensation_started", Transaction,
-        "The compensation began under its claim.", transaction_id: Internal, action_id: Internal, fence: Internal }
-    TransactionCompensationFailed { "aip.transaction.compensation_failed", Transaction,
-        "The compensation had no effect; what was committed stands.",
         "The provider may be at work.", transaction_id: Internal, action_id: Internal, fence: Internal }
     TransactionCommitted { "aip.transaction.committed", Transaction,
         "The effect is certain.", transaction_id: Internal, action_id: Internal, fence: Internal }
@@ -204,10 +184,6 @@ event_kinds! {
     TransactionCompensated { "aip.transaction.compensated", Transaction,
         "The compensating action ended well.", transaction_id: Internal, action_id: Internal, fence: Internal }
     TransactionRequiresHuman { "aip.transaction.requires_human", Transaction,
-        "No rule can go on; a person must.", transaction_id: Internal, action_id: Internal, fence: Internal,
-        code: Internal, partial: Internal, work: Internal }
-    TransactionCancelled { "aip.transaction.cancelled", Transaction,
-        "It was stopped, and nothing of it took effect.", transaction_id: Internal, action_id: Internal, fence: Internal }
         "No rule can go on; a person must.",
         transaction_id: Internal, action_id: Internal, fence: Internal, work: Internal, code: Internal, partial: Internal }
     TransactionCancelled { "aip.transaction.cancelled", Transaction,

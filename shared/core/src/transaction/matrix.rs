@@ -93,7 +93,6 @@ fn claim(work: Work, action_id: &str, fence: u64) -> Claim {
         work,
         grant: grant(action_id, fence),
         begun: Some(Begun { fence, at: Millis(100) }),
-        execution: action::Contract { read_only: false, retry_safety: RetrySafety::Unsafe, supports_retry: true },
         execution: action::Contract { read_only: false, retry_safety: RetrySafety::Unsafe, supports_retry: false },
         keyed: true,
         begin_before: Some(EXPIRY),
@@ -254,7 +253,6 @@ fn facts(retry_safety: RetrySafety) -> VerifiedFacts {
         identity: None,
         capability_id: CapabilityId::new("cap:x"),
         contract: Contract {
-            execution: action::Contract { read_only: false, retry_safety, supports_retry: true },
             execution: action::Contract { read_only: false, retry_safety, supports_retry: false },
             supported_modes: TransactionMode::ALL.iter().copied().collect::<BTreeSet<_>>(),
             requires_plan_before_commit: false,

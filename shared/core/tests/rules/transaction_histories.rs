@@ -64,7 +64,6 @@ impl Kind {
     }
 
     pub(crate) fn execution(&self) -> action::Contract {
-        action::Contract { read_only: self.read_only, retry_safety: self.safety, supports_retry: true }
         action::Contract { read_only: self.read_only, retry_safety: self.safety, supports_retry: false }
     }
 
