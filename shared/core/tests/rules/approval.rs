@@ -371,6 +371,19 @@ fn a_vote_is_taken_back_by_its_own_principal_while_pending() {
 }
 
 #[test]
+fn only_an_approval_that_counts_is_revoked() {
+    let record = after(&asked(needing(2)), [yes("ann"), revoke("ann", "yes-ann")]);
+    let mut again = revoke("ann", "yes-ann");
+    again.claimed.decision_id = Some("another".to_owned());
+    assert_eq!(refusal(&record, again), Rejection::TargetUnknown);
+    assert_eq!(refusal(&record, revoke("ann", "revoke-ann-yes-ann")), Rejection::TargetUnknown);
+    let mut aimless = revoke("ann", "yes-ann");
+    aimless.claimed.target_decision_id = None;
+    aimless.claimed.decision_id = Some("aimless".to_owned());
+    assert_eq!(refusal(&record, aimless), Rejection::TargetUnknown);
+}
+
+#[test]
 fn who_has_lost_the_authority_can_still_take_the_vote_back() {
     let record = after(&asked(needing(2)), [yes("ann")]);
     let mut lost = revoke("ann", "yes-ann");
