@@ -4,6 +4,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::print_stdout,
     unreachable_pub,
     reason = "tests; the functions are those of the crate `fuzz`"
 )]
