@@ -324,9 +324,13 @@ fn outcome_unknown(record: &ActionRecord, last: &Grant, trigger: Trigger, at: Mi
             settle(record, Settled::Completed { output }, record.chunks_last, at)
         }
         Trigger::Reconciled(Reconciled::NotDone { error, retry: true })
-            if at < record.deadline && record.attempts_left() =>
+            if record.stop.is_none() && at < record.deadline && record.attempts_left() =>
         {
             Ok(retry(record, last, error, at, at))
+        }
+        // What was to be stopped has stopped without effect.
+        Trigger::Reconciled(Reconciled::NotDone { .. }) if record.stop.is_some() => {
+            settle(record, Settled::Cancelled {}, record.chunks_last, at)
         }
         Trigger::Reconciled(Reconciled::NotDone { error, .. }) => {
             settle(record, Settled::Failed { error, uncertain: false }, record.chunks_last, at)

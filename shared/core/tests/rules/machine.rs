@@ -150,7 +150,7 @@ proptest! {
     #[test]
     fn a_wish_to_stop_is_kept_and_nothing_new_begins_after_it(life in life()) {
         for moved in life.moves.iter().filter(|moved| moved.before.stop.is_some()) {
-            prop_assert!(!moved.began() || moved.before.harmless);
+            prop_assert!(!moved.began());
             prop_assert!(moved.step().is_none_or(|step| step.record.stop.is_some()));
         }
     }
@@ -238,7 +238,9 @@ proptest! {
         for moved in &life.moves {
             prop_assert!(!moved.began() || moved.at < DEADLINE);
             let expired = moved.step().is_some_and(|step| step.record.phase == (Phase::Expired {}));
-            prop_assert!(!expired || moved.at >= DEADLINE);
+            // Clocks disagree: one that asked it to stop at the deadline may be ahead of one that says that it did.
+            let asked = moved.before.stop.as_ref().is_some_and(|stop| stop.deadline);
+            prop_assert!(!expired || moved.at >= DEADLINE || asked);
         }
     }
 
