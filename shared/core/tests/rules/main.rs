@@ -1,6 +1,6 @@
 //! The pure core: properties of the action machine over random histories, the precedence of refusals, and what a repeated key
 //! means.
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::wildcard_enum_match_arm, reason = "tests")]
 
 mod approval;
 mod approval_fixtures;
