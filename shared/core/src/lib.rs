@@ -1,8 +1,5 @@
 //! The pure protocol core: decisions of AIP 1.0 as total functions `(state, trigger) -> step`.
 //!
-//! It owns the machines of actions, approvals and escalations, the precedence of refusals at admission and the idempotency
-//! decisions. It must never read a clock, make randomness, log, wait or talk to anything: time and fences come in with the
-//! trigger, ids are derived from the record. `#![no_std]` holds it to that. Start reading at [`action::step`].
 //! It owns the machines of all records, the precedence of refusals at admission and the idempotency decisions. It must
 //! never read a clock, make randomness, log, wait or talk to anything: time and fences come in with the trigger, ids are
 //! derived from the record. `#![no_std]` holds it to that. Start reading at [`action::step`].

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use aip_core::{Machine, Step};
 use aip_crypto::{root_hash, verify_chain};
-use aip_types::{Event, EventKind, Millis, Receipt, ReceiptChain};
+use aip_types::{Millis, Receipt, ReceiptChain};
 use proptest::{prelude::*, test_runner::TestCaseError};
 
 /// Runs a history and checks after every trigger: a terminal record absorbs, a repeated trigger changes nothing, steps are
@@ -35,20 +35,6 @@ where
     }
     verifies(receipts)?;
     Ok(record)
-}
-
-/// Every event is of a registered kind and has no other members than its row (AIP 1.0 §25.2).
-pub(crate) fn registered<'a>(events: impl IntoIterator<Item = &'a Event>) -> Result<(), TestCaseError> {
-    for event in events {
-        let Some(kind) = EventKind::from_kind(&event.kind) else {
-            return Err(TestCaseError::fail(format!("{} is not registered", event.kind)));
-        };
-        let members = event.data.iter().flat_map(|data| data.as_object().unwrap().keys());
-        for member in members {
-            prop_assert!(kind.row().data.iter().any(|known| known.name == member), "{kind} says {member}");
-        }
-    }
-    Ok(())
 }
 
 /// The receipts are one unbroken chain.
