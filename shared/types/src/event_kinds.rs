@@ -167,7 +167,8 @@ event_kinds! {
         "The effect is certain.", transaction_id: Internal, action_id: Internal, fence: Internal }
     TransactionOutcomeUnknown { "aip.transaction.outcome_unknown", Transaction,
         "The work may have taken effect. Nothing is tried again before it is known.",
-        transaction_id: Internal, action_id: Internal, fence: Internal, work: Internal, code: Internal, reconciliation: Internal, reconcile_after_ms: Internal }
+        transaction_id: Internal, action_id: Internal, fence: Internal, work: Internal, code: Internal,
+        reconciliation: Internal, reconcile_after_ms: Internal }
     TransactionReconciling { "aip.transaction.reconciling", Transaction,
         "The provider is being asked what happened.",
         transaction_id: Internal, fence: Internal, reconciliation: Internal }
@@ -184,8 +185,8 @@ event_kinds! {
     TransactionCompensated { "aip.transaction.compensated", Transaction,
         "The compensating action ended well.", transaction_id: Internal, action_id: Internal, fence: Internal }
     TransactionRequiresHuman { "aip.transaction.requires_human", Transaction,
-        "No rule can go on; a person must.",
-        transaction_id: Internal, action_id: Internal, fence: Internal, work: Internal, code: Internal, partial: Internal }
+        "No rule can go on; a person must.", transaction_id: Internal, action_id: Internal, fence: Internal,
+        work: Internal, code: Internal, partial: Internal }
     TransactionCancelled { "aip.transaction.cancelled", Transaction,
         "It was stopped, and nothing took effect.", transaction_id: Internal, action_id: Internal, fence: Internal }
     TransactionFailed { "aip.transaction.failed", Transaction,

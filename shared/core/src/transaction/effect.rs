@@ -312,6 +312,9 @@ pub(super) fn learn(record: &TransactionRecord, error: ProtocolError, known: Kno
     next.error = Some(clipped(error));
     retain(&mut next, known, at);
     let status = next.phase.status();
+    if status == Status::RequiresHuman {
+        next.reconcile_after = None;
+    }
     done(Draft::new(next, at).tell(EventKind::TransactionOutcomeUnknown, data), status)
 }
 

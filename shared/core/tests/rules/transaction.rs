@@ -473,6 +473,10 @@ fn a_lost_worker_may_still_tell_what_to_ask_by() {
     assert_eq!(lost.operation, None);
     let told = settle(&lost, grant(COMMIT, 5), uncertain()).unwrap().record;
     assert_eq!(told.operation.unwrap().operation_id, "op_7");
+    let person = step(&lost, Trigger::Escalate, NOW).unwrap().record;
+    let told = settle(&person, grant(COMMIT, 5), uncertain()).unwrap().record;
+    assert_eq!(told.operation.unwrap().operation_id, "op_7");
+    assert_eq!(told.reconcile_after, None, "nobody asks the provider while a person must decide");
 }
 
 #[test]

@@ -471,7 +471,17 @@ fn one_move() -> impl Strategy<Value = Move> {
 
 /// A life of any kind of transaction.
 pub(crate) fn life() -> impl Strategy<Value = Life> {
-    (kind(), vec(one_move(), 0..72)).prop_map(|(kind, moves): (Kind, Vec<Move>)| live(kind, &moves))
+    life_of(kind())
+}
+
+/// A life that opens with a dry run.
+pub(crate) fn dry_life() -> impl Strategy<Value = Life> {
+    let kinds = (kind(), select(DryRunFidelity::ALL));
+    life_of(kinds.prop_map(|(kind, fidelity)| Kind { first: Opens::DryRun(fidelity), read_only: false, ..kind }))
+}
+
+fn life_of(kinds: impl Strategy<Value = Kind>) -> impl Strategy<Value = Life> {
+    (kinds, vec(one_move(), 0..72)).prop_map(|(kind, moves): (Kind, Vec<Move>)| live(kind, &moves))
 }
 
 impl std::fmt::Debug for Life {
