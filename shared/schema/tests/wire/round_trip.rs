@@ -107,10 +107,10 @@ impl Maker<'_> {
             let chosen = self.choose(open.len());
             return self.make(open[chosen], depth + 1);
         }
-        let kind = match &schema["type"] {
-            Value::Array(kinds) if self.choose(4) == 3 => kinds[1].as_str(),
-            Value::Array(kinds) => kinds[0].as_str(),
-            one => one.as_str(),
+        let kind = match schema["type"].as_array() {
+            Some(kinds) if self.choose(4) == 3 => kinds[1].as_str(),
+            Some(kinds) => kinds[0].as_str(),
+            None => schema["type"].as_str(),
         };
         match kind {
             Some("null") => Value::Null,
@@ -146,15 +146,10 @@ impl Maker<'_> {
                 object.insert(name.clone(), self.make(inner, depth + 1));
             }
         }
-        let further = match &schema["additionalProperties"] {
-            Value::Bool(false) => 0,
-            _ => self.choose(3),
-        };
+        let open = &schema["additionalProperties"];
+        let further = if open == false { 0 } else { self.choose(3) };
         for index in 0..further {
-            let value = match &schema["additionalProperties"] {
-                Value::Object(_) => self.make(&schema["additionalProperties"], depth + 1),
-                _ => self.anything(depth),
-            };
+            let value = if open.is_object() { self.make(open, depth + 1) } else { self.anything(depth) };
             object.insert(format!("further-{index}"), value);
         }
         Value::Object(object)
