@@ -1,5 +1,5 @@
 //! The program as people and scripts use it: exit codes, keys, whole fleets, and what survives their death.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::{
     collections::BTreeMap,
