@@ -36,7 +36,7 @@ impl Waiters {
         let waiting = Arc::clone(&waiters.waiting);
         ctx.tasks.spawn_until_drain(async move {
             while let Some(message) = settled.next().await {
-                let Ok(entry) = serde_json::from_slice::<Entry<ActionRecord>>(&message.payload) else {
+                let Ok(entry) = aip_types::exact::read::<Entry<ActionRecord>>(&message.payload) else {
                     tracing::warn!("an undecodable notification");
                     continue;
                 };

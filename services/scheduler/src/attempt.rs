@@ -9,7 +9,7 @@ use aip_bus::{
 };
 use aip_core::action::{ActionRecord, Held, Trigger};
 use aip_service::{Driven, drive, now, since_start};
-use aip_types::{ActionMode, limits};
+use aip_types::{ActionMode, exact, limits};
 use serde_json::Value;
 
 use crate::{Scheduler, hold::Next, holdings::Holding};
@@ -138,7 +138,7 @@ impl Scheduler {
         let payload = serde_json::to_vec(offer).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
         let subject = work(&connector, record.capability_id.as_str());
         let reply = self.front.port().request(&subject, Headers::new(), payload.into(), within).await?;
-        serde_json::from_slice(&reply.payload).map_err(|fault| BusError::Undecodable(Box::new(fault)))
+        exact::read(&reply.payload).map_err(|fault| BusError::Undecodable(Box::new(fault)))
     }
 }
 

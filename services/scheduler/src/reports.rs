@@ -10,7 +10,7 @@ use aip_bus::{
 };
 use aip_core::action::{ActionRecord, Grant, Phase, Rejection, Trigger};
 use aip_service::{Context, Driven, drive};
-use aip_types::{ActionId, StreamChunk, document, limits};
+use aip_types::{ActionId, StreamChunk, document, exact, limits};
 use anyhow::Context as _;
 use futures::StreamExt;
 use serde::de::DeserializeOwned;
@@ -83,7 +83,7 @@ impl Scheduler {
         message: &Inbound,
         on: impl FnOnce(M) -> F,
     ) -> Result<Verdict, BusError> {
-        let body = serde_json::from_slice(&message.payload).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
+        let body = exact::read(&message.payload).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
         on(body).await
     }
 

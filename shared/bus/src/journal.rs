@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aip_core::{Step, action::ActionRecord};
-use aip_types::{Event, Millis, Receipt, Timestamp, limits};
+use aip_types::{Event, Millis, Receipt, Timestamp, exact, limits};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -71,7 +71,7 @@ impl<R: Record> Loaded<R> {
     /// # Errors
     /// [`BusError::Undecodable`].
     pub fn decode(stored: &Stored) -> Result<Self, BusError> {
-        let entry = serde_json::from_slice(&stored.payload).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
+        let entry = exact::read(&stored.payload).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
         Ok(Self { entry: Arc::new(entry), text: stored.payload.clone(), sequence: stored.sequence, at: stored.at })
     }
 
@@ -86,7 +86,7 @@ impl<R: Record> Loaded<R> {
         let (Some(sequence), Some(at)) = (sequence, at) else {
             return Err(BusError::Undecodable("a live copy without its headers".into()));
         };
-        let entry = serde_json::from_slice(&copy.payload).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
+        let entry = exact::read(&copy.payload).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
         Ok(Self { entry: Arc::new(entry), text: copy.payload.clone(), sequence, at: at.millis() })
     }
 }

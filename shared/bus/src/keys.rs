@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use aip_core::{action::Held, idempotency::Reservation};
-use aip_types::limits;
+use aip_types::{
+    document::{self, Bounds},
+    limits,
+};
 use bytes::Bytes;
 use serde_json::Value;
 
@@ -136,6 +139,6 @@ impl Bus {
         if crate::sha256_hex(&stored.payload) != *sha256 {
             return Err(BusError::Undecodable("the stored value has another hash".into()));
         }
-        serde_json::from_slice(&stored.payload).map_err(|fault| BusError::Undecodable(Box::new(fault)))
+        document::parse(&stored.payload, Bounds::STORED).map_err(|fault| BusError::Undecodable(Box::new(fault)))
     }
 }

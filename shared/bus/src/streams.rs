@@ -1,6 +1,6 @@
 //! What is appended beside the journal: chunks, timers, audit lines, quarantine.
 
-use aip_types::{Millis, Principal, StreamChunk, limits};
+use aip_types::{Millis, Principal, StreamChunk, exact, limits};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -64,8 +64,7 @@ impl Bus {
         let page = self.port().page(AIP_CHUNKS, &chunks(&key.tenant, key.id_token()), from, limit).await?;
         page.into_iter()
             .map(|stored| {
-                let chunk =
-                    serde_json::from_slice(&stored.payload).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
+                let chunk = exact::read(&stored.payload).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
                 let fence = parse_chunk_fence(&stored.subject).unwrap_or(Fence(0));
                 Ok(StoredChunk { chunk, fence, sequence: stored.sequence })
             })

@@ -24,6 +24,7 @@ pub struct Offer {
     /// The capability called.
     pub capability_id: String,
     /// The validated input.
+    #[serde(deserialize_with = "aip_types::exact::value")]
     pub input: Value,
     /// The caller's idempotency key, for the provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -70,6 +71,7 @@ pub enum Outcome {
     /// It did the work.
     Completed {
         /// Structured output.
+        #[serde(deserialize_with = "aip_types::exact::value")]
         output: Value,
     },
     /// It did not.
@@ -140,7 +142,7 @@ pub struct ChunkReport {
     /// Its kind.
     pub kind: StreamChunkKind,
     /// Its data.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "aip_types::exact::option", skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
 }
 

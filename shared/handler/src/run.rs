@@ -50,7 +50,7 @@ struct Seat {
 impl Running {
     /// Takes an offer, or says why not. Returns when it is answered or a task has it.
     pub(crate) async fn take(self: &Arc<Self>, inbound: Inbound) {
-        let offer = match serde_json::from_slice::<Offer>(&inbound.payload) {
+        let offer = match aip_types::exact::read::<Offer>(&inbound.payload) {
             Ok(offer) => offer,
             Err(fault) => {
                 // The text of the fault may quote the input.

@@ -36,6 +36,14 @@ impl Bounds {
         nodes_max: limits::NODES_MAX,
     };
 
+    /// The bounds of what the fleet itself has stored or sent: an envelope's content and what stands around it.
+    pub const STORED: Self = Self {
+        bytes_max: 2 * limits::ENVELOPE_BYTES_MAX,
+        depth_max: limits::DEPTH_MAX + 16,
+        string_bytes_max: 2 * limits::ENVELOPE_BYTES_MAX,
+        nodes_max: limits::NODES_MAX * 4,
+    };
+
     /// The bounds of a capability's input or output schema.
     pub const SCHEMA: Self =
         Self { bytes_max: limits::SCHEMA_BYTES_MAX, nodes_max: limits::SCHEMA_NODES_MAX, ..Self::ENVELOPE };

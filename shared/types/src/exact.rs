@@ -14,6 +14,8 @@ use serde::de::{DeserializeOwned, DeserializeSeed, Error as _, MapAccess, SeqAcc
 use serde::{Deserialize, Deserializer, forward_to_deserialize_any};
 use serde_json::{Error, Map, Number, Value};
 
+use crate::document::{self, Bounds};
+
 /// The name under which `serde_json` hands over the text of a number.
 const NUMBER: &str = "$serde_json::private::Number";
 
@@ -25,13 +27,51 @@ pub fn typed<T: DeserializeOwned>(document: &Value) -> Result<T, Error> {
     T::deserialize(Exact(document))
 }
 
+/// Reads a type from a text of our own, such as a stored entry; untyped members keep the text of their numbers.
+///
+/// As fast as `serde_json`, unless the text holds a number that `serde_json` would rewrite: one whose exponent has no sign.
+///
+/// # Errors
+/// The text is no JSON, or has not the shape of the type. The error may repeat received values: it is not for a peer.
+pub fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T, Error> {
+    if !has_bare_exponent(text) {
+        return serde_json::from_slice(text);
+    }
+    let document = document::parse(text, Bounds::STORED).map_err(|fault| Error::custom(fault.rule))?;
+    typed(&document)
+}
+
+/// Whether a number outside strings has an exponent without a sign.
+fn has_bare_exponent(text: &[u8]) -> bool {
+    let (mut in_string, mut escaped) = (false, false);
+    let (mut before, mut last) = (b' ', b' ');
+    for &byte in text {
+        if in_string {
+            in_string = escaped || byte != b'"';
+            escaped = !escaped && byte == b'\\';
+        } else if byte == b'"' {
+            in_string = true;
+        } else if matches!(last, b'e' | b'E') && before.is_ascii_digit() && byte.is_ascii_digit() {
+            return true;
+        }
+        (before, last) = (last, byte);
+    }
+    false
+}
+
 /// Reads an untyped member.
-pub(crate) fn value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+///
+/// # Errors
+/// It is no JSON value.
+pub fn value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
     deserializer.deserialize_any(AnyValue)
 }
 
 /// Reads an optional untyped member; `null` stands for an absent one.
-pub(crate) fn option<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+///
+/// # Errors
+/// It is no JSON value.
+pub fn option<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     value(deserializer).map(|value| if value.is_null() { None } else { Some(value) })
 }
 
@@ -283,6 +323,21 @@ impl<'de> MapAccess<'de> for Text<'de> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_of_our_own_keeps_its_numbers() {
+        for text in [
+            r#"[1e16,1E5,-0,0.10,1e-7,18446744073709551616]"#,
+            r#"{"a":"1e5","b":"\"1e5","c":1.50}"#,
+            r#"{"deep":[{"n":3e7}]}"#,
+        ] {
+            let Kept(value) = read(text.as_bytes()).unwrap();
+            assert_eq!(value.to_string(), text);
+        }
+        assert!(!has_bare_exponent(br#"{"id":"evt_3e4","escaped":"\\\"3e4","n":1e+5,"t":true}"#));
+        assert!(has_bare_exponent(br#"{"id":"x\\","n":1e5}"#));
+        assert!(read::<Kept>(b"[1e5").is_err());
+    }
 
     #[test]
     fn only_numbers_pass_for_numbers() {

@@ -19,6 +19,7 @@ use crate::step::{About, Chain, Recorded, fleet};
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Held {
     /// The value.
+    #[serde(deserialize_with = "aip_types::exact::value")]
     Inline(Value),
     /// Its address.
     Blob {

@@ -76,7 +76,7 @@ rules! {
     SignedShape, "signed_shape", "22.2", ["SC65"], INVALID, "What names a signer or a signature has both, as strings.", Fixtures(&[("action", "signature without a signer"), ("action", "signer without a signature"), ("action", "a signature that is no text")]);
     FromIsAClaim, "from_is_a_claim", "6.3", [], Some(ErrorCode::ActorMismatch), "`from` is no proof; it must be whom transport or signature proves.", Record("aip-service, receive", &["a_forged_identity_is_refused", "who_asks_is_what_was_proved_and_nothing_else"]);
     // Principals, discovery.
-    GrantsInForce, "grants_in_force", "8.4", [], None, "Expired and revoked grants are ignored.", Later("shared/core, delegation machine");
+    GrantsInForce, "grants_in_force", "8.4", [], None, "Expired and revoked grants are ignored.", Record("aip-core, delegation", &["a_grant_that_ended_anywhere_ends_the_chain"]);
     ManifestVersion, "manifest_version", "9.1", ["SC09"], REJECTED, "A manifest names its version.", Fixtures(&[("manifest", "another version")]);
     ManifestProfiles, "manifest_profiles", "9.1", ["SC10"], REJECTED, "A manifest has a profile.", Fixtures(&[("manifest", "no profiles")]);
     CapabilityIdUnique, "capability_id_unique", "9.1", ["SC11"], REJECTED, "The ids of a manifest's capabilities are unique.", Fixtures(&[("manifest", "an id twice")]);
@@ -109,9 +109,9 @@ rules! {
     ReaderSees, "reader_sees", "16.3", [], Some(ErrorCode::ActionNotFound), "A reader sees what it may see, whatever it names or filters.", Record("every owner", &["what_belongs_to_another_answers_byte_for_byte_as_what_never_was"]);
     // Handshake and sessions.
     HandshakePurpose, "handshake_purpose", "10.1", ["SC22"], INVALID, "A handshake says what for.", Fixtures(&[("handshake", "for no purpose")]);
-    RedirectByPolicy, "redirect_by_policy", "10.2", [], None, "A redirect to a weaker boundary is not followed.", Later("services/edge-http, handshakes");
-    SessionTransitions, "session_transitions", "10.3", ["SC23"], Some(ErrorCode::StateNotAdmitted), "A session takes only the transitions of the table; settled is terminal.", Later("shared/core, session machine");
-    ResumeTokenOnce, "resume_token_once", "10.5", [], None, "A resume token is consumed once, and its owner verified.", Later("services/admission, sessions");
+    RedirectByPolicy, "redirect_by_policy", "10.2", [], None, "A redirect to a weaker boundary is not followed.", Record("aip-core, session", &["a_redirect_leads_to_no_weaker_boundary"]);
+    SessionTransitions, "session_transitions", "10.3", ["SC23"], Some(ErrorCode::StateNotAdmitted), "A session takes only the transitions of the table; settled is terminal.", Record("aip-core, session", &["a_session_takes_the_edges_of_the_specification_and_no_other"]);
+    ResumeTokenOnce, "resume_token_once", "10.5", [], None, "A resume token is consumed once, and its owner verified.", Record("aip-core, session", &["a_token_works_once"]);
     // Actions.
     ActionInput, "action_input", "11.1", ["SC24"], Some(ErrorCode::InputNull), "The input of an action is not null.", Fixtures(&[("action", "null input"), ("delegation_request", "a child with null input"), ("transaction_request", "null input")]);
     ActionTimeout, "action_timeout", "11.1", ["SC25"], Some(ErrorCode::TimeoutInvalid), "The timeout of an action is greater than zero.", Fixtures(&[("action", "timeout 0")]);
@@ -154,7 +154,7 @@ rules! {
     DelegationChild, "delegation_child", "14.1", ["SC39"], INVALID, "Parent and child are two actions.", Fixtures(&[("delegation_request", "a child that is its parent")]);
     DelegationChainMax, "delegation_chain_max", "14.3", ["SC40"], INVALID, "A delegation chain has at most ten entries.", Fixtures(&[("action", "eleven hops"), ("transaction_request", "eleven hops")]);
     DelegationLoop, "delegation_loop", "14.3", [], INVALID, "Nobody in a delegation chain receives what it had.", Fixtures(&[("action", "a chain in a circle"), ("action", "a hop to oneself"), ("delegation_request", "a child in a circle")]);
-    AuthorityNarrows, "authority_narrows", "14.3", [], None, "No hop has more than the one before.", Later("shared/core, delegation machine");
+    AuthorityNarrows, "authority_narrows", "14.3", [], None, "No hop has more than the one before.", Record("aip-core, delegation", &["authority_only_narrows_along_any_accepted_chain"]);
     DelegationOutcome, "delegation_outcome", "14.4", ["SC41"], INVALID, "A delegation that ended has a result or an error.", Fixtures(&[("delegation_result", "completed with nothing"), ("delegation_result", "failed with nothing"), ("delegation_result", "cancelled with nothing")]);
     ProviderAuthentic, "provider_authentic", "15.3", [], None, "A channel message is authentic and no replay.", Later("services/edge-http, webhooks");
     // Reads.
@@ -167,8 +167,8 @@ rules! {
     ExportAuthorised, "export_authorised", "16.6", [], Some(ErrorCode::PolicyDenied), "Evidence is exported on authority of its own.", Record("aip-core, approval machine", &["the_governed_input_is_exported_with_its_right_and_its_hash_only"]);
     // Callbacks.
     TargetAllowed, "target_allowed", "17.1", [], None, "A callback target is checked by policy before the action is admitted.", Record("aip-core, action", &["governance_that_is_not_served_is_refused"]);
-    RetryRunsNothing, "retry_runs_nothing", "17.2", [], None, "Delivery ids stay, and a retry runs no action.", Later("shared/core, callback machine");
-    DeliveryFenced, "delivery_fenced", "17.3", [], None, "Deliveries are leased and fenced, and complete when the acknowledgement is stored.", Later("shared/core, callback machine");
+    RetryRunsNothing, "retry_runs_nothing", "17.2", [], None, "Delivery ids stay, and a retry runs no action.", Record("aip-core, callback", &["what_is_sent_never_changes"]);
+    DeliveryFenced, "delivery_fenced", "17.3", [], None, "Deliveries are leased and fenced, and complete when the acknowledgement is stored.", Record("aip-core, callback", &["fences_only_grow_and_no_other_fence_ends_an_attempt"]);
     CallbackHosts, "callback_hosts", "17.4", [], None, "Callbacks reach allowed hosts and addresses only.", Later("shared/egress, with services/callback-worker");
     // Receipts.
     ReceiptHash, "receipt_hash", "18.2", ["SC61"], INVALID, "A receipt of a chain has its own hash.", Fixtures(&[("receipt_chain", "a receipt that was changed"), ("receipt_chain", "a receipt without a hash"), ("action_status", "a receipt that was changed"), ("action_list", "a receipt that was changed"), ("approval_record_view", "a receipt that was changed"), ("audit_query_result", "a receipt that was changed"), ("callback_delivery_record", "a receipt that was changed"), ("delegation_result", "a receipt that was changed"), ("transaction_result", "a receipt that was changed"), ("transaction_view", "a receipt that was changed")]);
