@@ -41,7 +41,7 @@ async fn numbers_come_back_as_they_were_written() {
         let text = envelope(json!({ "action": slow })).to_string().replace("\"written\"", written);
         let request = fleet.http().within(WITHIN).request(reqwest::Method::POST, "/aip/v1/actions");
         let answer = caller::read(request.header("content-type", "application/json").body(text)).await.unwrap();
-        assert_eq!(answer.status, 200, "{}", answer.text);
+        assert!(answer.code().is_empty(), "{}", answer.text);
         let result = format!("/aip/v1/actions/{id}/result?wait_ms=20000");
         let result = fleet.http().within(WITHIN).get_surely(&result, WITHIN).await;
         assert!(result.text.contains(&format!("{{\"seconds\":{written}}}")), "{written}: {}", result.text);

@@ -41,6 +41,20 @@ pub(crate) struct Judged<'a> {
     pub(crate) at: Millis,
 }
 
+/// Whether an action needs a handler that lives now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Live {
+    Required,
+    Any,
+}
+
+/// The name of the reservation of an action's key.
+fn key_hash(request: &Request, judged: &Judged<'_>) -> Option<String> {
+    let (action, principal) = (judged.action, &request.caller.principal().id);
+    let key = action.idempotency_key.as_deref()?;
+    Some(idempotency::reservation(action, &judged.offered.capability, judged.tenant.as_str(), principal, key))
+}
+
 impl Actions {
     pub(crate) async fn start(ctx: &Context, catalogue: Catalogue) -> anyhow::Result<Self> {
         let room = Arc::new(Room::default());
@@ -53,16 +67,11 @@ impl Actions {
     }
 
     pub(crate) async fn on_action(&self, request: &Request, action: &Action) -> Result<Answer, ProtocolError> {
-        let judged = self.judge(request, action)?;
-        let key_hash = action.idempotency_key.as_deref().map(|key| {
-            idempotency::reservation(
-                action,
-                &judged.offered.capability,
-                judged.tenant.as_str(),
-                &request.caller.principal().id,
-                key,
-            )
-        });
+        let judged = match self.judge(request, action, Live::Required) {
+            Ok(judged) => judged,
+            Err(error) => return self.repeated(request, action, error).await,
+        };
+        let key_hash = key_hash(request, &judged);
         let id = match &key_hash {
             None => action.id.clone(),
             Some(hash) => match self.keys.reserve(&judged, hash).await? {
@@ -73,7 +82,26 @@ impl Actions {
         self.create(request, &judged, id, key_hash).await
     }
 
-    fn judge<'a>(&self, request: &Request, action: &'a Action) -> Result<Judged<'a>, ProtocolError> {
+    /// A repeat needs no handler: what a key names is answered while nobody serves the capability.
+    async fn repeated(
+        &self,
+        request: &Request,
+        action: &Action,
+        error: ProtocolError,
+    ) -> Result<Answer, ProtocolError> {
+        let away = [ErrorCode::CapabilityUnavailable, ErrorCode::TransportUnavailable];
+        if !error.error_code().is_some_and(|code| away.contains(&code)) || action.idempotency_key.is_none() {
+            return Err(error);
+        }
+        let Ok(judged) = self.judge(request, action, Live::Any) else { return Err(error) };
+        let Some(hash) = key_hash(request, &judged) else { return Err(error) };
+        match self.keys.known(&judged, &hash).await? {
+            Some(record) => self.replay(request, *record, judged.terms.mode).await,
+            None => Err(error),
+        }
+    }
+
+    fn judge<'a>(&self, request: &Request, action: &'a Action, live: Live) -> Result<Judged<'a>, ProtocolError> {
         let caller = &request.caller;
         let snapshot = self.catalogue.now();
         let found = snapshot.find(&action.capability_id).filter(|_| caller.known().may_call(&action.capability_id));
@@ -84,7 +112,7 @@ impl Actions {
         let terms = admission::check(&Facts {
             action,
             capability: found.map(|(offered, _)| &offered.capability),
-            live: found.is_some_and(|(_, live)| live),
+            live: live == Live::Any || found.is_some_and(|(_, live)| live),
             input_fault,
             tenant: caller.tenant().as_str(),
             room: self.room.has_room(caller.tenant(), at),

@@ -44,6 +44,20 @@ impl Keys {
         }
     }
 
+    /// The record that a key names already, if there is one. Reserves nothing.
+    pub(crate) async fn known(
+        &self,
+        judged: &Judged<'_>,
+        hash: &str,
+    ) -> Result<Option<Box<Loaded<ActionRecord>>>, ProtocolError> {
+        let found = self.bus.reservation(&judged.tenant, hash).await.map_err(unavailable)?;
+        let Some((reservation, revision)) = found else { return Ok(None) };
+        match self.taken(judged, hash, reservation, revision).await? {
+            Keyed::Replay(record) => Ok(Some(record)),
+            Keyed::Write(_) => Ok(None),
+        }
+    }
+
     async fn taken(
         &self,
         judged: &Judged<'_>,

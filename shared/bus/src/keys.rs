@@ -68,6 +68,20 @@ impl Bus {
         }
     }
 
+    /// Who has a key, as the leader knows it. Reserves nothing.
+    ///
+    /// # Errors
+    /// [`BusError::Unavailable`], [`BusError::Undecodable`].
+    pub async fn reservation(&self, tenant: &Tenant, hash: &str) -> Result<Option<(Reservation, Sequence)>, BusError> {
+        let stored = self.port().last(KV_AIP_IDEMPOTENCY, &idempotency(tenant, hash), Source::Leader).await?;
+        match stored {
+            Some(stored) if !stored.payload.is_empty() => serde_json::from_slice(&stored.payload)
+                .map(|reservation| Some((reservation, stored.sequence)))
+                .map_err(|fault| BusError::Undecodable(Box::new(fault))),
+            Some(_) | None => Ok(None),
+        }
+    }
+
     /// Gives a reservation up, if it is still the one that was read.
     ///
     /// # Errors

@@ -37,6 +37,23 @@ async fn fifty_calls_with_one_key_are_one_action_with_fifty_equal_answers() {
     assert_eq!(world.stored("KV_AIP_IDEMPOTENCY").await, 1);
 }
 
+/// What is stored needs no handler; what is new does.
+#[tokio::test]
+async fn a_repeat_is_answered_while_nobody_serves_the_capability() {
+    let world = World::start().await;
+    let first = keyed("act_1", REVALIDATE, "k", json!({"a": 1}));
+    let (answer, ()) = tokio::join!(world.call(&first), world.complete("act_1", true));
+    assert_eq!(said(&answer), completed("act_1"));
+    world.connector_dies().await;
+    let new = keyed("act_2", REVALIDATE, "other", json!({"a": 1}));
+    eventually(SOON, || async { said(&world.call(&new).await) == refused(ErrorCode::CapabilityUnavailable) }).await;
+    let repeat = keyed("act_3", REVALIDATE, "k", json!({"a": 1}));
+    assert_eq!(said(&world.call(&repeat).await), completed("act_1"));
+    let conflict = keyed("act_4", REVALIDATE, "k", json!({"a": 2}));
+    assert_eq!(said(&world.call(&conflict).await), refused(ErrorCode::IdempotencyInputMismatch));
+    assert_eq!(world.stored("KV_AIP_IDEMPOTENCY").await, 1);
+}
+
 #[tokio::test]
 async fn a_repeated_key_is_answered_by_its_collision_behaviour() {
     let world = World::start().await;

@@ -1,6 +1,12 @@
 //! A server, admissions over buses that fail as they are told, and everybody else in the test's hands.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use aip_admission::{Config, serve};
 use aip_bus::{
@@ -55,6 +61,7 @@ pub(crate) struct World {
     nats: Nats,
     pub(crate) bus: Bus,
     tasks: Tasks,
+    lives: Arc<AtomicBool>,
 }
 
 impl World {
@@ -69,7 +76,7 @@ impl World {
     pub(crate) async fn empty() -> Self {
         let nats = Nats::start().await.bootstrapped().await;
         let bus = Bus::new(Arc::new(nats.port().await));
-        let world = Self { nats, bus, tasks: Tasks::default() };
+        let world = Self { nats, bus, tasks: Tasks::default(), lives: Arc::new(AtomicBool::new(true)) };
         world.connector().await;
         world
     }
@@ -109,13 +116,21 @@ impl World {
         self.bus.admit_connector(&name, &admitted, Sequence::NONE).await.unwrap();
         let living = Living { connector: "demo".to_owned(), instance: "one".to_owned(), digest: "d".to_owned() };
         self.bus.keep_alive(&name, &living).await.unwrap();
-        let bus = self.bus.clone();
+        let (bus, lives) = (self.bus.clone(), Arc::clone(&self.lives));
         self.tasks.spawn_until_drain(async move {
             loop {
                 tokio::time::sleep(Duration::from_millis(limits::ALIVE_EVERY_MS)).await;
-                drop(bus.keep_alive(&name, &living).await);
+                if lives.load(Ordering::Relaxed) {
+                    drop(bus.keep_alive(&name, &living).await);
+                }
             }
         });
+    }
+
+    /// The connector says nothing any more.
+    pub(crate) async fn connector_dies(&self) {
+        self.lives.store(false, Ordering::Relaxed);
+        self.bus.leave(&ConnectorName::new("demo").unwrap(), "one").await.unwrap();
     }
 
     /// Sends an action as an edge does and returns the answer's envelope.
