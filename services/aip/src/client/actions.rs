@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use aip_types::limits;
 use anyhow::anyhow;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{CALL_WITHIN, Fleet, FleetArgs, call::result_lines, tagged, text};
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     output::{Output, short},
 };
 
-/// Reads an action: where it stands, its result, its events.
+/// Reads an action (where it stands, its result, its events), or asks for it to be stopped.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub(crate) enum ActionsCommand {
     /// Where an action stands.
@@ -21,6 +21,19 @@ pub(crate) enum ActionsCommand {
     Result(ReadArgs),
     /// What happened to an action, in order.
     Events(EventsArgs),
+    /// Asks for an action to be stopped. It is stopped when its state says so.
+    Cancel(CancelArgs),
+}
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct CancelArgs {
+    /// Id of the action.
+    id: String,
+    /// Why, for people.
+    #[arg(long)]
+    reason: Option<String>,
+    #[command(flatten)]
+    fleet: FleetArgs,
 }
 
 #[derive(Clone, Debug, clap::Args)]
@@ -71,6 +84,16 @@ pub(crate) async fn actions(command: &ActionsCommand, output: Output) -> Result<
             query.extend(limit.as_deref().map(|limit| ("limit", limit)));
             let body = read(&args.fleet.open()?, &args.id, Some("events"), None, &query).await?;
             let lines = event_lines(tagged(&body, "action_events")?);
+            (body, lines)
+        }
+        ActionsCommand::Cancel(args) => {
+            let wish = args.reason.as_ref().map_or_else(|| json!({}), |reason| json!({ "reason": reason }));
+            let path = ["aip", "v1", "actions", &args.id, "cancel"];
+            let body = args.fleet.open()?.post(&path, &wish, CALL_WITHIN).await?;
+            let ack = tagged(&body, "ack")?;
+            let mut lines =
+                vec![format!("action  {}", text(ack, "action_id")), format!("cancel  {}", text(ack, "status"))];
+            lines.extend(ack.get("reason").and_then(Value::as_str).map(|reason| format!("reason  {reason}")));
             (body, lines)
         }
     };

@@ -1,7 +1,7 @@
 //! The session machine (AIP 1.0 §10): what a handshake agrees, and how one state stands for all actions of a session.
 //!
 //! Start at [`negotiate`], then [`open`], then [`step`]. Why the state never goes back to `active`:
-//! `docs/decisions/012-one-session-state.md`.
+//! `docs/decisions/010-one-session-state.md`.
 
 mod matrix;
 mod negotiate;
