@@ -116,7 +116,7 @@ impl EntrySubject {
     pub fn parse(subject: &str) -> Option<Self> {
         let tokens: Vec<&str> = subject.split('.').collect();
         match tokens.as_slice() {
-            ["aipj" | "aipl", vp, kind, tenant, id, event] if !event.is_empty() => {
+            ["aipj" | "aipl", vp, kind, tenant, id, event] if is_id_token(event) => {
                 Some(Self { key: parse_key([vp, kind, tenant, id])?, event: (*event).to_owned() })
             }
             _ => None,
@@ -141,7 +141,7 @@ impl DueSubject {
     pub fn parse(subject: &str) -> Option<Self> {
         let tokens: Vec<&str> = subject.split('.').collect();
         match tokens.as_slice() {
-            ["aipd", vp, kind, tenant, id, purpose, nonce] if !purpose.is_empty() && !nonce.is_empty() => {
+            ["aipd", vp, kind, tenant, id, purpose, nonce] if is_id_token(purpose) && is_id_token(nonce) => {
                 let key = parse_key([vp, kind, tenant, id])?;
                 Some(Self { key, purpose: (*purpose).to_owned(), nonce: (*nonce).to_owned() })
             }
