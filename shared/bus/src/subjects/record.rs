@@ -116,7 +116,7 @@ impl EntrySubject {
     pub fn parse(subject: &str) -> Option<Self> {
         let tokens: Vec<&str> = subject.split('.').collect();
         match tokens.as_slice() {
-            ["aipj" | "aipl", vp, kind, tenant, id, event] if is_id_token(event) => {
+            ["aipj" | "aipl", vp, kind, tenant, id, event] if id_token(event) == *event => {
                 Some(Self { key: parse_key([vp, kind, tenant, id])?, event: (*event).to_owned() })
             }
             _ => None,
