@@ -308,7 +308,8 @@ async fn every_action_is_run_once_whatever_service_or_server_dies() {
 
     let toll = storm(&mut fleet, &load, &SERVICES).await;
 
-    assert!(toll.kills >= KILLS && toll.felt >= KILLS, "{toll:?}");
+    // The last kills may find that all work has ended.
+    assert!(toll.kills >= KILLS && toll.felt >= KILLS - KILLS / 10, "{toll:?}");
     let unknown = load.ends.lock().unwrap().values().filter(|end| **end == End::Unknown).count();
     assert_eq!(unknown, 0);
     check_results(&fleet, &load);
