@@ -323,7 +323,7 @@ async fn only_unsafe_work_of_a_killed_connector_may_be_unknown_and_none_is_repea
 
     let toll = storm(&mut fleet, &load, &ALL).await;
 
-    assert!(toll.kills >= KILLS && toll.felt >= KILLS, "{toll:?}");
+    assert!(toll.kills >= KILLS && toll.felt >= KILLS - KILLS / 10, "{toll:?}");
     let unknown = load.ends.lock().unwrap().values().filter(|end| **end == End::Unknown).count();
     eprintln!("{unknown} unknown outcomes");
     assert!(unknown <= toll.connector_exposed, "{unknown} unknown after {toll:?}");
