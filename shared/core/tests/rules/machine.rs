@@ -130,7 +130,7 @@ proptest! {
             let silent = matches!(step.record.phase, Phase::Cancelled {} | Phase::Expired {} | Phase::DeadLettered {});
             if silent {
                 let idle = matches!(moved.before.phase, Phase::Queued {} | Phase::PendingApproval { .. });
-                let told = matches!(moved.trigger, Trigger::Settle { .. });
+                let told = matches!(moved.trigger, Trigger::Settle { .. } | Trigger::Reconciled(_));
                 prop_assert!(idle || moved.before.harmless || told);
             }
         }
