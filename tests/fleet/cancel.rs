@@ -62,8 +62,17 @@ async fn work_that_is_cancelled_stops_and_says_so() {
     assert_eq!(foreign["error"]["error"], unknown["error"]["error"]);
     let unauthenticated = fleet.stranger().post(&format!("/aip/v1/actions/{id}/cancel"), &json!({})).await.unwrap();
     assert_eq!(unauthenticated.status, 401);
-    let broken = http.post(&format!("/aip/v1/actions/{id}/cancel"), &json!({ "why": 1 })).await.unwrap();
-    assert_eq!((broken.status, broken.code()), (400, "aip.envelope.invalid".to_owned()));
+    for body in [json!({ "why": "x" }), json!({ "reason": 1 }), json!({ "reason": null }), json!(["x"]), json!([])] {
+        let broken = http.post(&format!("/aip/v1/actions/{id}/cancel"), &body).await.unwrap();
+        assert_eq!((broken.status, broken.code()), (400, "aip.envelope.invalid".to_owned()), "{body}");
+    }
+
+    // Nobody can stop what may have happened already.
+    let unsure = start(&http, action("cap:demo:fail", Some("unsure"), json!({ "uncertain": true }))).await;
+    let path = format!("/aip/v1/actions/{unsure}?wait_ms=20000");
+    let status = http.within(WITHIN).get_surely(&path, WITHIN).await.body();
+    assert_eq!(status["action_status"]["queued_state"], "outcome_unknown", "{status}");
+    assert_eq!(cancel(&http, &unsure).await["ack"]["status"], "rejected");
 }
 
 /// A thousand wishes that race the work: each action ends once, and its caller, its receipts and the handler's log agree.

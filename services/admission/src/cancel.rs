@@ -2,7 +2,7 @@
 //! called stopped before its owner says so.
 
 use aip_bus::{CancelAsked, Source, subjects::RecordKey};
-use aip_core::action::ActionRecord;
+use aip_core::action::{ActionRecord, Phase};
 use aip_service::{Answer, Known, SCOPE_READ_ANY, SCOPE_WRITE_ANY, receive::Request};
 use aip_types::{Ack, AckStatus, ActionId, Cancel, CancelTarget, ErrorCode, MessageBody, ProtocolError, limits};
 use serde_json::json;
@@ -44,9 +44,14 @@ impl Actions {
                 Some("the action is over".to_owned()),
             ))));
         }
+        if matches!(record.phase, Phase::OutcomeUnknown(_)) {
+            let reason = "its outcome is unknown: only a reconciliation can end it".to_owned();
+            return Ok(Answer::from(MessageBody::from(ack(record, AckStatus::Rejected, Some(reason)))));
+        }
         if record.stop.is_none() {
-            let asked = CancelAsked { by: known.principal.clone(), reason };
-            self.bus().ask_to_cancel(&key, request.envelope.message_id.as_str(), &asked).await.map_err(unavailable)?;
+            let message = request.envelope.message_id.clone();
+            let asked = CancelAsked { message, by: known.principal.clone(), reason };
+            self.bus().ask_to_cancel(&key, &asked).await.map_err(unavailable)?;
         }
         Ok(Answer::from(MessageBody::from(ack(record, AckStatus::Accepted, None))))
     }

@@ -2,12 +2,18 @@
 
 use aip_edge::{Edge, MediaType, Message, Refusal, body};
 use aip_service::{Correlation, receive::EdgeContext};
-use aip_types::{Cancel, CancelTarget, ErrorCode, MessageType, ProtocolError, limits};
+use aip_types::{
+    Cancel, CancelTarget, ErrorCode, MessageType, ProtocolError,
+    document::{self, Bounds},
+    limits,
+};
 use axum::{
     body::Body,
     extract::{Request, State},
     http::{Response, request::Parts},
 };
+
+use serde_json::Value;
 
 use crate::query::Query;
 use crate::read::{Id, action_id};
@@ -22,12 +28,15 @@ pub(crate) async fn action(State(edge): State<Edge>, request: Request) -> Result
     forward(&edge, request, Some(MessageType::Action)).await
 }
 
-/// The optional body of a cancellation.
-#[derive(Debug, Default, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Wish {
-    #[serde(default)]
-    reason: Option<String>,
+/// The reason in the optional body of a cancellation: `{"reason": "…"}`, or nothing.
+fn reason(text: &[u8]) -> Result<Option<String>, ProtocolError> {
+    let document = document::parse(text, Bounds::ENVELOPE)?;
+    let mut members = document.as_object().into_iter().flatten();
+    match (document.is_object(), members.next(), members.next()) {
+        (true, None, None) => Ok(None),
+        (true, Some((name, Value::String(reason))), None) if name == "reason" => Ok(Some(reason.clone())),
+        (_, _, _) => Err(ProtocolError::from(ErrorCode::EnvelopeInvalid).with_finding("", "cancel_body")),
+    }
 }
 
 /// `POST /aip/v1/actions/{action_id}/cancel`, with `{"reason": …}` or without a body.
@@ -42,14 +51,13 @@ pub(crate) async fn cancel(State(edge): State<Edge>, id: Id, request: Request) -
     };
     Query::of(&parts.uri)?.end()?;
     let text = body::read(&parts.headers, content, limits::REQUEST_BODY_BYTES_MAX).await?;
-    let wish = if text.is_empty() {
-        Wish::default()
+    let reason = if text.is_empty() {
+        None
     } else {
         MediaType::of(&parts.headers)?;
-        serde_json::from_slice(&text)
-            .map_err(|_| ProtocolError::from(ErrorCode::EnvelopeInvalid).with_finding("", "cancel_body"))?
+        reason(&text)?
     };
-    let cancel = Cancel { reason: wish.reason, ..Cancel::new(CancelTarget::Action(action_id(id)?)) };
+    let cancel = Cancel { reason, ..Cancel::new(CancelTarget::Action(action_id(id)?)) };
     let message = Message::translated(cancel.into(), None)?;
     let answer = edge.forward(&message, &context).await;
     let answer = answer.map_err(|error| Refusal::new(error, message.correlation().clone(), MediaType::default()))?;

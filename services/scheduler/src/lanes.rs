@@ -83,7 +83,7 @@ impl Scheduler {
         match purpose.as_str() {
             DEADLINE => self.on_deadline(&key, &nonce).await,
             CANCEL => match serde_json::from_slice::<CancelAsked>(&received.stored.payload) {
-                Ok(asked) => self.on_cancel(&key, &nonce, asked).await,
+                Ok(asked) => self.on_cancel(&key, asked).await,
                 Err(_) => self.bus.quarantine(AIP_TRIGGERS, "due", &received.stored, "undecodable").await,
             },
             _ => self.bus.quarantine(AIP_TRIGGERS, "due", &received.stored, "purpose").await,
@@ -91,9 +91,9 @@ impl Scheduler {
     }
 
     /// Somebody wants it stopped: the wish is recorded, then whoever works is told (AIP 1.0 §11.8).
-    async fn on_cancel(&self, key: &RecordKey, message: &str, asked: CancelAsked) -> Result<(), BusError> {
-        let CancelAsked { by, reason } = asked;
-        match drive(&self.bus, key, message, &Trigger::Cancel { by, reason }, None).await? {
+    async fn on_cancel(&self, key: &RecordKey, asked: CancelAsked) -> Result<(), BusError> {
+        let CancelAsked { message, by, reason } = asked;
+        match drive(&self.bus, key, message.as_str(), &Trigger::Cancel { by, reason }, None).await? {
             Driven::Saved(saved) => {
                 self.stop(&saved.entry.state, StopReason::Cancelled).await?;
                 self.heard(key, &saved).await

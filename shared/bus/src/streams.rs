@@ -1,10 +1,10 @@
 //! What is appended beside the journal: chunks, timers, audit lines, quarantine.
 
-use aip_types::{Millis, Principal, StreamChunk, exact, limits};
+use aip_types::{MessageId, Millis, Principal, StreamChunk, exact, limits};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Append, Bus, BusError, Schedule, Sequence, Source, Stored,
+    Append, Backoff, Bus, BusError, Expect, Schedule, Sequence, Source, Stored,
     subjects::{AIP_CHUNKS, RecordKey, Tenant, audit, chunk, chunks, parse_chunk_fence, quarantine},
     work::Fence,
 };
@@ -24,6 +24,8 @@ pub struct StoredChunk {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CancelAsked {
+    /// The message that said so.
+    pub message: MessageId,
     /// Who, authenticated.
     pub by: Principal,
     /// Why, as the asker says.
@@ -95,15 +97,22 @@ impl Bus {
         self.port().append(append).await.map(|_| ())
     }
 
-    /// Stores a wish to stop an action, for its owner. `message`: names the wish, so that its repeat is stored once.
+    /// Stores a wish to stop an action, for its owner. While one waits there, another adds nothing: what waits is bounded by the
+    /// actions, not by those who wish.
     ///
     /// # Errors
     /// [`BusError::Unavailable`]: not known to be stored.
-    pub async fn ask_to_cancel(&self, key: &RecordKey, message: &str, asked: &CancelAsked) -> Result<(), BusError> {
+    pub async fn ask_to_cancel(&self, key: &RecordKey, asked: &CancelAsked) -> Result<(), BusError> {
         let payload = serde_json::to_vec(asked).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
-        let mut append = Append::new(key.due(CANCEL, message), payload);
-        append.message_id = Some(format!("{}.{CANCEL}.{message}", key.filter()));
-        self.port().append(append).await.map(|_| ())
+        let append = Append::new(key.due(CANCEL, CANCEL), payload).expecting(Expect::LastOnSubject(Sequence::NONE));
+        let mut backoff = Backoff::new(limits::SAVE_ATTEMPTS_MAX);
+        loop {
+            match self.port().append(append.clone()).await {
+                Ok(_) | Err(BusError::Conflict) => return Ok(()),
+                Err(BusError::Busy) if backoff.wait().await => {}
+                Err(fault) => return Err(fault),
+            }
+        }
     }
 
     /// Adds an audit line.

@@ -6,14 +6,15 @@ use aip_bus::{
     work::{Outcome, Verdict},
 };
 use aip_core::action::Phase;
-use aip_types::{ErrorCode, Principal, PrincipalId, PrincipalKind, ProtocolError};
+use aip_types::{ErrorCode, MessageId, Principal, PrincipalId, PrincipalKind, ProtocolError};
 use serde_json::json;
 
 use crate::world::{READ, SAFE, SOON, UNSAFE, World, is_unknown};
 
 async fn cancel(world: &World, key: &RecordKey, message: &str) {
     let by = Principal::new(PrincipalId::new("human:ada"), PrincipalKind::Human);
-    world.bus.ask_to_cancel(key, message, &CancelAsked { by, reason: None }).await.unwrap();
+    let asked = CancelAsked { message: MessageId::new(message), by, reason: None };
+    world.bus.ask_to_cancel(key, &asked).await.unwrap();
 }
 
 #[tokio::test]
