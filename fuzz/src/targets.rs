@@ -75,7 +75,8 @@ pub fn subject(bytes: &[u8]) {
     assert!(id == text || id.len() == 66 && id.starts_with("h_"), "{id}");
     if let Some(entry) = subjects::EntrySubject::parse(text) {
         // A live copy (`aipl`) names the entry (`aipj`) that it is a copy of.
-        assert_eq!(entry.key.entry(&entry.event), text.replacen("aipl.", "aipj.", 1));
+        let of = text.strip_prefix("aipl.").map_or_else(|| text.to_owned(), |rest| format!("aipj.{rest}"));
+        assert_eq!(entry.key.entry(&entry.event), of);
     }
     let _read = (
         subjects::DueSubject::parse(text),
