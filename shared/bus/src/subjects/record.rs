@@ -174,7 +174,7 @@ pub fn chunks(tenant: &Tenant, action: &str) -> String {
 pub fn parse_chunk_fence(subject: &str) -> Option<Fence> {
     let tokens: Vec<&str> = subject.split('.').collect();
     match tokens.as_slice() {
-        ["aipk", _, _, _, fence] => fence.parse().ok().map(Fence),
+        ["aipk", _, _, _, fence] => fence.parse().ok().map(Fence).filter(|read| read.0.to_string() == *fence),
         _ => None,
     }
 }

@@ -158,8 +158,8 @@ impl Vp {
     }
 
     pub(super) fn parse(raw: &str) -> Option<Self> {
-        let number = raw.parse().ok().and_then(Self::new)?;
-        (raw.len() == 2).then_some(number)
+        let vp = raw.parse().ok().and_then(Self::new)?;
+        (vp.to_string() == raw).then_some(vp) // digits only: a sign is taken for a number too
     }
 }
 
