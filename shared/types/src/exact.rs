@@ -141,6 +141,14 @@ impl<'de> Visitor<'de> for AnyValue {
         Ok(Value::Number(value.into()))
     }
 
+    fn visit_u128<E>(self, value: u128) -> Result<Value, E> {
+        Ok(Number::from_u128(value).map_or(Value::Null, Value::Number))
+    }
+
+    fn visit_i128<E>(self, value: i128) -> Result<Value, E> {
+        Ok(Number::from_i128(value).map_or(Value::Null, Value::Number))
+    }
+
     fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
         Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
     }
