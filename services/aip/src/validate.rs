@@ -8,6 +8,7 @@ use std::{
 
 use aip_schema::{Fault, Form, inspect, receive};
 use aip_types::{ErrorCode, limits};
+use anyhow::Context as _;
 use serde_json::json;
 
 use crate::{failure::Failure, output::Output};
@@ -36,7 +37,7 @@ pub(crate) fn validate(args: &ValidateArgs, output: Output) -> Result<(), Failur
         None => Box::new(io::stdin().lock()),
     };
     if args.lines {
-        return lines(&mut source, |line| output.reply(line)).map_err(unreadable);
+        return lines(&mut source, unreadable, |line| output.reply(line));
     }
     let mut text = Vec::new();
     source.take(bytes_max().saturating_add(1)).read_to_end(&mut text).map_err(unreadable)?;
@@ -64,23 +65,28 @@ fn document(text: &[u8], output: Output) -> Result<(), Failure> {
 }
 
 /// Answers every line, also an empty one. A reader that hangs up ends it.
-fn lines(source: &mut impl BufRead, mut reply: impl FnMut(&str) -> io::Result<()>) -> io::Result<()> {
+fn lines(
+    source: &mut impl BufRead,
+    unreadable: impl Fn(io::Error) -> Failure,
+    mut reply: impl FnMut(&str) -> io::Result<()>,
+) -> Result<(), Failure> {
     let mut line = Vec::new();
     loop {
         line.clear();
-        let read = source.by_ref().take(bytes_max().saturating_add(1)).read_until(b'\n', &mut line)?;
+        let read =
+            source.by_ref().take(bytes_max().saturating_add(1)).read_until(b'\n', &mut line).map_err(&unreadable)?;
         if read == 0 {
             return Ok(());
         }
         let verdict = if line.pop_if(|byte| *byte == b'\n').is_some() || line.len() <= limits::ENVELOPE_BYTES_MAX {
             receive(&line).map_or_else(|fault| invalid(&fault), |_| "valid".to_owned())
         } else {
-            source.skip_until(b'\n')?;
+            source.skip_until(b'\n').map_err(&unreadable)?;
             invalid(&Fault::new(ErrorCode::TooLarge, "", "document_bytes_max"))
         };
         match reply(&verdict) {
             Err(fault) if fault.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
-            replied => replied?,
+            replied => replied.context("writing the answers")?,
         }
     }
 }
@@ -114,7 +120,8 @@ mod tests {
 
     fn answers(input: &[u8]) -> Vec<String> {
         let mut answers = Vec::new();
-        lines(&mut BufReader::with_capacity(7, input), |line| {
+        let unreadable = |fault: io::Error| Failure::Usage(fault.to_string());
+        lines(&mut BufReader::with_capacity(7, input), unreadable, |line| {
             answers.push(line.to_owned());
             Ok(())
         })

@@ -143,14 +143,14 @@ impl<R: Recorded> Draft<R> {
         self
     }
 
-    /// Adds an event of a registered kind, with no other data than is registered for it (AIP 1.0 §25.2).
-    pub(crate) fn event(mut self, kind: &str, data: Option<Value>) -> Self {
+    /// Adds an event, with no other data than is registered for its kind (AIP 1.0 §25.2).
+    pub(crate) fn event(mut self, kind: EventKind, data: Option<Value>) -> Self {
         debug_assert!(is_registered(kind, data.as_ref()), "{kind} is not registered with {data:?}");
-        let step = self.chain.step.to_string();
-        let id = EventId::new(derive::id("evt_", self.at, &[&self.about.tenant, &self.about.id, &step, kind]));
+        let (step, name) = (self.chain.step.to_string(), kind.as_str());
+        let id = EventId::new(derive::id("evt_", self.at, &[&self.about.tenant, &self.about.id, &step, name]));
         self.events.push(Event {
             id,
-            kind: kind.to_string(),
+            kind: name.to_string(),
             occurred_at: Timestamp::from_millis(self.at),
             session_id: self.about.session_id.clone(),
             action_id: self.about.action_id.clone(),
@@ -168,9 +168,8 @@ impl<R: Recorded> Draft<R> {
     }
 }
 
-/// Whether the registry has the kind, and each member of its data.
-fn is_registered(kind: &str, data: Option<&Value>) -> bool {
-    let Some(kind) = EventKind::from_kind(kind) else { return false };
+/// Whether the registry has each member of the data.
+fn is_registered(kind: EventKind, data: Option<&Value>) -> bool {
     let known = |name: &str| kind.row().data.iter().any(|member| member.name == name);
     data.is_none_or(|data| data.as_object().is_some_and(|members| members.keys().all(|name| known(name))))
 }

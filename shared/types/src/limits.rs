@@ -58,6 +58,8 @@ pub const RETRY_BACKOFF_MS_MIN: u64 = 500;
 pub const RETRY_BACKOFF_MS_MAX: u64 = 60_000;
 /// Questions that one action may ask its caller.
 pub const QUESTIONS_MAX: usize = 8;
+/// Bytes of an action's questions and answers in its record.
+pub const QUESTIONS_BYTES_MAX: usize = 65_536;
 /// Bytes of a request body that is no envelope.
 pub const REQUEST_BODY_BYTES_MAX: usize = 16 * 1_024;
 /// Bytes of a reason that a person gives.
@@ -71,8 +73,6 @@ pub const QUEUED_PER_TENANT_MAX: usize = 10_000;
 
 /// Subscriptions of one WebSocket.
 pub const WEBSOCKET_SUBSCRIPTIONS_MAX: usize = 64;
-/// Server-sent event followers of one process.
-pub const SSE_FOLLOWERS_MAX: usize = 10_000;
 
 /// Bytes of a tenant id.
 pub const TENANT_ID_BYTES_MAX: usize = 64;
@@ -139,7 +139,7 @@ pub const LANE_PREFETCH_MAX: usize = 128;
 
 /// Bytes of a connector's error that a record keeps; a larger one loses its details.
 pub const ERROR_BYTES_MAX: usize = 32_768;
-const _: () = assert!(RECORD_INLINE_BYTES_MAX + ERROR_BYTES_MAX < RECORD_STATE_BYTES_MAX);
+const _: () = assert!(RECORD_INLINE_BYTES_MAX + QUESTIONS_BYTES_MAX + ERROR_BYTES_MAX < RECORD_STATE_BYTES_MAX);
 
 /// Bytes of the capabilities that one connector may register.
 pub const MANIFEST_BYTES_MAX: usize = 262_144;
@@ -229,9 +229,7 @@ pub const SESSION_ENDED_LEN_MAX: usize = 32;
 pub const SESSION_TERMS_BYTES_MAX: usize = 65_536;
 /// Milliseconds of the longest session.
 pub const SESSION_TTL_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
-/// Milliseconds without a word after which a session without actions ends.
-pub const SESSION_IDLE_MS_DEFAULT: u64 = 60 * 60 * 1_000;
-const _: () = assert!(SESSION_TTL_MS_MAX < RECORD_RETENTION_MS && SESSION_IDLE_MS_DEFAULT < SESSION_TTL_MS_MAX);
+const _: () = assert!(SESSION_TTL_MS_MAX < RECORD_RETENTION_MS);
 const _: () = assert!(
     (SESSION_ACTIONS_LEN_MAX + SESSION_ENDED_LEN_MAX + CAUSES_LEN_MAX) * ID_BYTES_MAX + SESSION_TERMS_BYTES_MAX
         <= RECORD_STATE_BYTES_MAX

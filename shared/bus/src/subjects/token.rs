@@ -2,14 +2,11 @@
 
 use std::fmt;
 
+use aip_types::limits;
 use sha2::{Digest as _, Sha256};
 
 /// Longest folded token, in bytes.
 pub const TOKEN_BYTES_MAX: usize = 128;
-/// Longest id that stands in a subject as it is, in bytes.
-const PLAIN_ID_BYTES_MAX: usize = 96;
-/// Longest tenant id, in bytes (`design.md` §7).
-const TENANT_BYTES_MAX: usize = 64;
 /// Longest connector name, in bytes.
 const CONNECTOR_BYTES_MAX: usize = 48;
 /// What a hashed id starts with; an id that starts with it is hashed too.
@@ -63,7 +60,7 @@ impl Tenant {
     /// # Errors
     /// [`BadToken`] when it is not `[A-Za-z0-9_-]{1,64}`.
     pub fn new(raw: &str) -> Result<Self, BadToken> {
-        if raw.is_empty() || raw.len() > TENANT_BYTES_MAX || !raw.bytes().all(is_plain) {
+        if raw.is_empty() || raw.len() > limits::TENANT_ID_BYTES_MAX || !raw.bytes().all(is_plain) {
             return Err(BadToken);
         }
         Ok(Self(raw.to_owned()))
@@ -173,7 +170,10 @@ impl fmt::Display for Vp {
 /// `h_`; anything else becomes `h_` and its SHA-256 in hex.
 #[must_use]
 pub fn id_token(id: &str) -> String {
-    let plain = !id.is_empty() && id.len() <= PLAIN_ID_BYTES_MAX && id.bytes().all(is_plain) && !id.starts_with(HASHED);
+    let plain = !id.is_empty()
+        && id.len() <= limits::RECORD_ID_BYTES_MAX
+        && id.bytes().all(is_plain)
+        && !id.starts_with(HASHED);
     if plain { id.to_owned() } else { hashed(id) }
 }
 
@@ -186,7 +186,7 @@ pub(super) fn is_id_token(token: &str) -> bool {
 /// The subject token of a capability id, injective: as [`id_token`], but `:` is written `=`, which no plain id contains.
 pub(super) fn capability_token(capability: &str) -> String {
     let plain = !capability.is_empty()
-        && capability.len() <= PLAIN_ID_BYTES_MAX
+        && capability.len() <= limits::RECORD_ID_BYTES_MAX
         && capability.bytes().all(|b| is_plain(b) || b == b':')
         && !capability.starts_with(HASHED);
     if plain { capability.replace(':', "=") } else { hashed(capability) }

@@ -11,6 +11,7 @@ use alloc::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::Rejection;
 use super::phase::{Grant, Phase};
 use crate::step::{About, Chain, Recorded, fleet};
 
@@ -290,6 +291,12 @@ impl ActionRecord {
     pub fn attempts_left(&self) -> bool {
         let asked = u32::try_from(self.questions.len()).unwrap_or(u32::MAX);
         self.attempts.saturating_sub(asked) < limits::ATTEMPTS_MAX
+    }
+
+    /// Refuses what a record cannot hold; a larger value is passed by its address ([`Held::Blob`]).
+    pub(super) fn fit_questions(&self) -> Result<(), Rejection> {
+        let bytes = serde_json::to_vec(&self.questions).map_or(usize::MAX, |text| text.len());
+        if bytes > limits::QUESTIONS_BYTES_MAX { Err(Rejection::TooLarge) } else { Ok(()) }
     }
 
     pub(super) fn has_answered(&self, question: &CorrelationId) -> bool {

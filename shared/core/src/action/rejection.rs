@@ -9,6 +9,7 @@ crate::rejection::rejections! {
     DeadlinePassed => ActionExpired, "deadline_passed", "the deadline has passed: nothing new begins";
     Exhausted => ActionDeadLettered, "exhausted", "the attempts are used up";
     Mismatch => StateMismatch, "mismatch", "it names another approval or question than the awaited one";
+    TooLarge => TooLarge, "too_large", "the questions or answers are larger than the record holds";
     TooManyQuestions => QuestionsExhausted, "too_many_questions", "the action has asked its caller too often";
     OutcomeUnknown => OutcomeUnknown, "outcome_unknown", "only a reconciliation can say what became of it";
     NotAdmitted => StateNotAdmitted, "not_admitted", "the state does not admit this";

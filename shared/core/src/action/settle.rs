@@ -86,7 +86,7 @@ fn completed(record: &ActionRecord, output: Held, chunks_last: Option<u64>, at: 
     Draft::new(next, at)
         .receipt(ReceiptType::ToolExecuted, &actor, executed)
         .receipt(ReceiptType::ResultReturned, &fleet(), json!({"status": "completed"}))
-        .event(EventKind::ActionCompleted.as_str(), None)
+        .event(EventKind::ActionCompleted, None)
         .done("completed")
 }
 
@@ -103,7 +103,7 @@ fn failed(record: &ActionRecord, error: ProtocolError, chunks_last: Option<u64>,
             json!({"capability_id": record.capability_id.as_str(), "code": code}),
         )
         .receipt(ReceiptType::ResultReturned, &fleet(), json!({"status": "failed", "code": code}))
-        .event(EventKind::ActionFailed.as_str(), Some(json!({"code": code})))
+        .event(EventKind::ActionFailed, Some(json!({"code": code})))
         .done("failed")
 }
 
@@ -114,9 +114,7 @@ fn unsure(record: &ActionRecord, error: ProtocolError, chunks_last: Option<u64>,
     let code = error.code.clone();
     // Kept whole: it may name the provider's operation, which reconciliation asks about.
     next.error = Some(error);
-    Draft::new(next, at)
-        .event(EventKind::ActionOutcomeUnknown.as_str(), Some(json!({"code": code})))
-        .done("outcome_unknown")
+    Draft::new(next, at).event(EventKind::ActionOutcomeUnknown, Some(json!({"code": code}))).done("outcome_unknown")
 }
 
 fn asked(record: &ActionRecord, correlation_id: CorrelationId, question: Held, at: Millis) -> Result<Step, Rejection> {
@@ -132,7 +130,8 @@ fn asked(record: &ActionRecord, correlation_id: CorrelationId, question: Held, a
     next.error = None;
     let data = json!({"correlation_id": correlation_id.as_str()});
     next.questions.push(Question { correlation_id, question, answer: None });
-    Ok(Draft::new(next, at).event(EventKind::ActionInputRequired.as_str(), Some(data)).done("input_required"))
+    next.fit_questions()?;
+    Ok(Draft::new(next, at).event(EventKind::ActionInputRequired, Some(data)).done("input_required"))
 }
 
 /// The attempt is lost: repeat where the contract allows it, else it was the last.
@@ -144,7 +143,7 @@ pub(super) fn lose(record: &ActionRecord, grant: &Grant, at: Millis) -> Step {
     next.phase = Phase::RetryDue(grant.clone());
     next.harmless = false;
     let data = json!({"attempt": record.attempts, "fence": grant.fence});
-    Draft::new(next, at).event(EventKind::ActionAttemptLost.as_str(), Some(data)).done("retry_due")
+    Draft::new(next, at).event(EventKind::ActionAttemptLost, Some(data)).done("retry_due")
 }
 
 /// The attempt failed without effect: the next may begin at `due` (AIP 1.0 §19.2).
@@ -155,7 +154,7 @@ pub(super) fn retry(record: &ActionRecord, grant: &Grant, error: ProtocolError, 
     next.harmless = true;
     let data = json!({"attempt": record.attempts, "code": error.code});
     next.error = Some(error);
-    Draft::new(next, at).event(EventKind::ActionRetryScheduled.as_str(), Some(data)).done("retry_due")
+    Draft::new(next, at).event(EventKind::ActionRetryScheduled, Some(data)).done("retry_due")
 }
 
 /// No attempt will follow: where the last one may have had an effect, nobody knows; else it ends here.
@@ -174,15 +173,15 @@ pub(super) fn give_up(record: &ActionRecord, last: &Grant, at: Millis) -> Step {
     let mut next = record.clone();
     next.phase = Phase::OutcomeUnknown(last.clone());
     let data = json!({"attempt": record.attempts, "fence": last.fence});
-    Draft::new(next, at).event(EventKind::ActionOutcomeUnknown.as_str(), Some(data)).done("outcome_unknown")
+    Draft::new(next, at).event(EventKind::ActionOutcomeUnknown, Some(data)).done("outcome_unknown")
 }
 
 /// Ends without an effect and without a handler's word.
 pub(super) fn end(record: &ActionRecord, phase: Phase, code: ErrorCode, at: Millis) -> Step {
     let (kind, event) = match phase {
-        Phase::Expired {} => (EventKind::ActionExpired.as_str(), "expired"),
-        Phase::DeadLettered {} => (EventKind::ActionDeadLettered.as_str(), "dead_lettered"),
-        Phase::Cancelled {} => (EventKind::ActionCancelled.as_str(), "cancelled"),
+        Phase::Expired {} => (EventKind::ActionExpired, "expired"),
+        Phase::DeadLettered {} => (EventKind::ActionDeadLettered, "dead_lettered"),
+        Phase::Cancelled {} => (EventKind::ActionCancelled, "cancelled"),
         Phase::PendingApproval { .. }
         | Phase::Queued {}
         | Phase::Running(_)
@@ -191,7 +190,7 @@ pub(super) fn end(record: &ActionRecord, phase: Phase, code: ErrorCode, at: Mill
         | Phase::Cancelling(_)
         | Phase::OutcomeUnknown(_)
         | Phase::Completed {}
-        | Phase::Failed {} => (EventKind::ActionFailed.as_str(), "failed"),
+        | Phase::Failed {} => (EventKind::ActionFailed, "failed"),
     };
     let mut next = terminal(record, phase, at);
     // Given up after failures, it ends with what the last one said.

@@ -108,11 +108,11 @@ pub fn admit(admission: Admission) -> Step {
         .receipt(ReceiptType::RequestReceived, &actor, received)
         .receipt(ReceiptType::PolicyDecision, &fleet(), decided)
         .receipt(ReceiptType::ActionAccepted, &fleet(), accepted)
-        .event(EventKind::ActionAccepted.as_str(), None);
+        .event(EventKind::ActionAccepted, None);
     match approval {
         None => draft.done("queued"),
         Some(id) => draft
-            .event(EventKind::ActionPendingApproval.as_str(), Some(json!({"approval_id": id.as_str()})))
+            .event(EventKind::ActionPendingApproval, Some(json!({"approval_id": id.as_str()})))
             .done("pending_approval"),
     }
 }
@@ -149,7 +149,7 @@ fn pending_approval(
             let mut next = record.clone();
             next.phase = Phase::Queued {};
             let data = json!({"approval_id": approval_id.as_str()});
-            Ok(Draft::new(next, at).event(EventKind::ActionApproved.as_str(), Some(data)).done("approved"))
+            Ok(Draft::new(next, at).event(EventKind::ActionApproved, Some(data)).done("approved"))
         }
         Trigger::Approved { approval_id } if approval_id == *awaited => Err(Rejection::DeadlinePassed),
         Trigger::Unapproved { approval_id, code } if approval_id == *awaited => {
@@ -241,8 +241,9 @@ fn input_required(
             if let Some(question) = next.questions.last_mut() {
                 question.answer = Some(answer);
             }
+            next.fit_questions()?;
             let data = json!({"correlation_id": correlation_id.as_str()});
-            Ok(Draft::new(next, at).event(EventKind::ActionInputReceived.as_str(), Some(data)).done("answered"))
+            Ok(Draft::new(next, at).event(EventKind::ActionInputReceived, Some(data)).done("answered"))
         }
         Trigger::Unanswered { code, .. } => Ok(end(record, Phase::Failed {}, code, at)),
         Trigger::Cancel { by, reason } => Ok(cancelled(record, Stop::asked(by, reason), at)),
@@ -384,7 +385,7 @@ fn start(record: &ActionRecord, grant: Grant, chunk_base: u64, at: Millis) -> Re
     next.error = None;
     let data = json!({"attempt": next.attempts, "fence": grant.fence, "instance": grant.instance});
     next.phase = Phase::Running(grant);
-    Ok(Draft::new(next, at).event(EventKind::ActionStarted.as_str(), Some(data)).done("started"))
+    Ok(Draft::new(next, at).event(EventKind::ActionStarted, Some(data)).done("started"))
 }
 
 /// Records the wish; whoever works learns it from the live copy, and says what came of it (AIP 1.0 §11.8).
@@ -393,5 +394,5 @@ fn ask_to_stop(record: &ActionRecord, current: Option<Grant>, stop: Stop, at: Mi
     next.phase = Phase::Cancelling(current);
     let data = json!({"by": stop.by.id.as_str(), "deadline": stop.deadline});
     next.stop = Some(stop);
-    Draft::new(next, at).event(EventKind::ActionCancelling.as_str(), Some(data)).done("cancelling")
+    Draft::new(next, at).event(EventKind::ActionCancelling, Some(data)).done("cancelling")
 }

@@ -1,8 +1,8 @@
 //! The transition function: every (phase, trigger) pair has its answer here, and nowhere else.
 
 use aip_types::{
-    ApprovalDecisionKind as Kind, EvidenceArtifact, IdentityContext, Millis, PrincipalKind, ReceiptType, Timestamp,
-    limits,
+    ApprovalDecisionKind as Kind, EventKind, EvidenceArtifact, IdentityContext, Millis, PrincipalKind, ReceiptType,
+    Timestamp, limits,
 };
 use alloc::{boxed::Box, format, string::String, vec::Vec};
 use serde_json::{Value, json};
@@ -60,7 +60,7 @@ pub fn request(requested: Requested) -> Result<Step<ApprovalRecord>, Rejection> 
     Ok(Draft::new(record, at)
         .receipt(ReceiptType::PolicyDecision, &fleet(), decided)
         .receipt(ReceiptType::ApprovalRequested, &actor, asked)
-        .event("aip.approval.requested", Some(event))
+        .event(EventKind::ApprovalRequested, Some(event))
         .done("requested"))
 }
 
@@ -201,22 +201,22 @@ fn decided(record: &ApprovalRecord, decide: &Decide, at: Millis) -> Result<Step<
         "approver": decider.id.as_str(),
     });
     let human = kind == Kind::Approved && decider.kind == PrincipalKind::Human;
-    let mut draft = Draft::new(next, at).event("aip.approval.decision_recorded", Some(recorded));
+    let mut draft = Draft::new(next, at).event(EventKind::ApprovalDecisionRecorded, Some(recorded));
     if human {
         draft = draft.receipt(ReceiptType::HumanApproved, &decider, data.clone());
     }
     Ok(match kind {
         Kind::Approved if enough => draft
             .receipt(ReceiptType::ApprovalGranted, &decider, data)
-            .event("aip.approval.granted", Some(about))
+            .event(EventKind::ApprovalGranted, Some(about))
             .done("granted"),
         Kind::Denied => draft
             .receipt(ReceiptType::ApprovalDenied, &decider, data)
-            .event("aip.approval.denied", Some(about))
+            .event(EventKind::ApprovalDenied, Some(about))
             .done("denied"),
         Kind::Revoked if granted => draft
             .receipt(ReceiptType::ApprovalRevoked, &decider, data)
-            .event("aip.approval.revoked", Some(json!({"approval_id": record.id.as_str(), "decision_id": id})))
+            .event(EventKind::ApprovalRevoked, Some(json!({"approval_id": record.id.as_str(), "decision_id": id})))
             .done("revoked"),
         Kind::Revoked => draft.receipt(ReceiptType::ApprovalRevoked, &decider, data).done("decision_recorded"),
         Kind::Approved | Kind::Expired => draft.done("decision_recorded"),
@@ -228,14 +228,14 @@ fn expire(record: &ApprovalRecord, at: Millis) -> Step<ApprovalRecord> {
     let data = receipt_data(&expired, None);
     Draft::new(expired, at)
         .receipt(ReceiptType::ApprovalExpired, &fleet(), data)
-        .event("aip.approval.expired", Some(json!({"approval_id": record.id.as_str()})))
+        .event(EventKind::ApprovalExpired, Some(json!({"approval_id": record.id.as_str()})))
         .done("expired")
 }
 
 fn withdraw(record: &ApprovalRecord, at: Millis) -> Step<ApprovalRecord> {
     let withdrawn = moved(record, Phase::Withdrawn {});
     Draft::new(withdrawn, at)
-        .event("aip.approval.withdrawn", Some(json!({"approval_id": record.id.as_str()})))
+        .event(EventKind::ApprovalWithdrawn, Some(json!({"approval_id": record.id.as_str()})))
         .done("withdrawn")
 }
 

@@ -227,7 +227,7 @@ fn scheduled(draft: Draft<CallbackRecord>, next: &CallbackRecord, due: Millis) -
         "attempt": next.attempts.saturating_add(1),
         "due_at": Timestamp::from_millis(due),
     });
-    draft.event(EventKind::CallbackScheduled.as_str(), Some(data))
+    draft.event(EventKind::CallbackScheduled, Some(data))
 }
 
 fn begin(record: &CallbackRecord, fence: u64, worker: String, at: Millis) -> Step<CallbackRecord> {
@@ -241,7 +241,7 @@ fn begin(record: &CallbackRecord, fence: u64, worker: String, at: Millis) -> Ste
     let said = said(&next);
     Draft::new(next, at)
         .receipt(ReceiptType::CallbackDeliveryAttempted, &fleet(), said)
-        .event(EventKind::CallbackAttempted.as_str(), Some(data))
+        .event(EventKind::CallbackAttempted, Some(data))
         .done("running")
 }
 
@@ -263,7 +263,7 @@ fn delivered(record: &CallbackRecord, at: Millis) -> Step<CallbackRecord> {
     let (said, data) = (said(&next), numbered(&next));
     Draft::new(next, at)
         .receipt(ReceiptType::CallbackDelivered, &fleet(), said)
-        .event(EventKind::CallbackDelivered.as_str(), Some(data))
+        .event(EventKind::CallbackDelivered, Some(data))
         .done("delivered")
 }
 
@@ -281,7 +281,7 @@ fn failed(record: &CallbackRecord, reason: String, permanent: bool, at: Millis) 
     }
     let due = at.plus(backoff_ms(&next.policy.retry_backoff_ms, next.made()));
     next.phase = Phase::Pending { due };
-    let draft = Draft::new(next.clone(), at).event(EventKind::CallbackFailed.as_str(), Some(numbered(&next)));
+    let draft = Draft::new(next.clone(), at).event(EventKind::CallbackFailed, Some(numbered(&next)));
     scheduled(draft, &next, due).done("pending")
 }
 
@@ -312,10 +312,7 @@ fn given_up(mut next: CallbackRecord, actor: &Principal, at: Millis) -> Step<Cal
         said.insert("status".to_string(), json!(event));
         said.insert("dropped".to_string(), json!(dropped));
     }
-    Draft::new(next, at)
-        .receipt(ReceiptType::CallbackDeliveryFailed, actor, said)
-        .event(kind.as_str(), Some(data))
-        .done(event)
+    Draft::new(next, at).receipt(ReceiptType::CallbackDeliveryFailed, actor, said).event(kind, Some(data)).done(event)
 }
 
 fn retry(record: &CallbackRecord, message: MessageId, by: &VerifiedOperator, at: Millis) -> Step<CallbackRecord> {

@@ -66,7 +66,7 @@ pub(crate) fn accept(
     Draft::new(record, at)
         .receipt(ReceiptType::RequestReceived, &requester, received)
         .receipt(ReceiptType::DelegationMade, &requester, made)
-        .event(EventKind::DelegationRequested.as_str(), Some(said))
+        .event(EventKind::DelegationRequested, Some(said))
         .done("accepted")
 }
 
@@ -133,7 +133,7 @@ pub(crate) fn dispatch(record: &DelegationRecord, fence: u64, worker: String, at
     next.fence = fence;
     next.phase = Phase::Dispatching(Lease::new(fence, worker, limits::DELEGATION_TIMEOUT_MS, at));
     let said = said(&next, json!({"dispatch": next.dispatches}));
-    Draft::new(next, at).event(EventKind::DelegationDispatching.as_str(), Some(said)).done("dispatching")
+    Draft::new(next, at).event(EventKind::DelegationDispatching, Some(said)).done("dispatching")
 }
 
 /// A dispatch had no answer: it is repeated under the same ids, unless its time, its number or the parent says no.
@@ -152,7 +152,7 @@ pub(crate) fn unanswered(record: &DelegationRecord, reach: Reach, at: Millis) ->
     let due = at.plus(backoff_ms(limits::DELEGATION_BACKOFF_MS, record.dispatches));
     next.phase = Phase::Accepted { due };
     let said = said(&next, json!({"dispatch": record.dispatches, "due_at": Timestamp::from_millis(due)}));
-    Draft::new(next, at).event(EventKind::DelegationDispatchFailed.as_str(), Some(said)).done("accepted")
+    Draft::new(next, at).event(EventKind::DelegationDispatchFailed, Some(said)).done("accepted")
 }
 
 /// Nothing is dispatched any more. What the peer cannot have is over; of anything else only the peer knows.
@@ -169,7 +169,7 @@ fn unknown(mut next: DelegationRecord, at: Millis) -> Step<DelegationRecord> {
     next.phase = Phase::OutcomeUnknown {};
     next.child = None;
     let said = said(&next, json!({}));
-    Draft::new(next, at).event(EventKind::DelegationOutcomeUnknown.as_str(), Some(said)).done("outcome_unknown")
+    Draft::new(next, at).event(EventKind::DelegationOutcomeUnknown, Some(said)).done("outcome_unknown")
 }
 
 pub(crate) fn expire(record: &DelegationRecord, at: Millis) -> Result<Step<DelegationRecord>, Rejection> {
@@ -221,7 +221,7 @@ pub(crate) fn report(
     };
     next.phase = phase;
     let said = said(&next, json!({}));
-    Ok(Draft::new(next, at).event(kind.as_str(), Some(said)).done(event))
+    Ok(Draft::new(next, at).event(kind, Some(said)).done(event))
 }
 
 /// The parent wants no child any more. One that certainly never left is cancelled; one that may be leaving is looked at
@@ -254,7 +254,7 @@ pub(crate) fn cancel(record: &DelegationRecord, message: MessageId, at: Millis) 
     let said = said(&next, json!({"asked": asked}));
     Draft::new(next, at)
         .receipt(ReceiptType::RequestReceived, &requester, received)
-        .event(EventKind::DelegationCancelling.as_str(), Some(said))
+        .event(EventKind::DelegationCancelling, Some(said))
         .done("cancelling")
 }
 
@@ -268,7 +268,7 @@ pub(crate) fn ask(record: &DelegationRecord, at: Millis) -> Result<Step<Delegati
     let asked = record.cancelling.as_ref().map_or(0, |cancelling| cancelling.asked).saturating_add(1);
     next.cancelling = Some(Cancelling { due: at.plus(backoff_ms(limits::DELEGATION_BACKOFF_MS, asked)), asked });
     let said = said(&next, json!({"asked": asked}));
-    Ok(Draft::new(next, at).event(EventKind::DelegationCancelling.as_str(), Some(said)).done("cancelling"))
+    Ok(Draft::new(next, at).event(EventKind::DelegationCancelling, Some(said)).done("cancelling"))
 }
 
 fn end(mut next: DelegationRecord, actor: &Principal, at: Millis) -> Step<DelegationRecord> {
@@ -293,10 +293,7 @@ fn end(mut next: DelegationRecord, actor: &Principal, at: Millis) -> Step<Delega
         "code": code,
     });
     let said = said(&next, if kind == EventKind::DelegationFailed { json!({"code": code}) } else { json!({}) });
-    Draft::new(next, at)
-        .receipt(ReceiptType::ResultReturned, actor, returned)
-        .event(kind.as_str(), Some(said))
-        .done(event)
+    Draft::new(next, at).receipt(ReceiptType::ResultReturned, actor, returned).event(kind, Some(said)).done(event)
 }
 
 /// What the events of a delegation say: its ids, and `more`.

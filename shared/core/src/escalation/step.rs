@@ -1,8 +1,8 @@
 //! The transition function: every (phase, trigger) pair has its answer here, and nowhere else.
 
 use aip_types::{
-    EscalationDecision as Decision, EscalationKind, EscalationResolution, EscalationResolutionStatus as Status, Millis,
-    Principal, Timestamp, limits,
+    EscalationDecision as Decision, EscalationKind, EscalationResolution, EscalationResolutionStatus as Status,
+    EventKind, Millis, Principal, Timestamp, limits,
 };
 use alloc::boxed::Box;
 use serde_json::json;
@@ -73,7 +73,7 @@ pub fn raise(raised: Raised) -> Result<Step<EscalationRecord>, Rejection> {
         phase: Phase::Open {},
         chain: Chain::default(),
     };
-    Ok(Draft::new(record, at).event("aip.escalation.requested", Some(data)).done("requested"))
+    Ok(Draft::new(record, at).event(EventKind::EscalationRequested, Some(data)).done("requested"))
 }
 
 /// Applies a trigger. Total: every phase answers every trigger.
@@ -92,11 +92,11 @@ pub fn step(record: &EscalationRecord, trigger: Trigger, at: Millis) -> Result<S
             Trigger::Due if at < record.expires_at => Err(Rejection::NotDue),
             Trigger::Due => {
                 let next = moved(record, Phase::Expired {});
-                Ok(Draft::new(next, at).event("aip.escalation.expired", None).done("expired"))
+                Ok(Draft::new(next, at).event(EventKind::EscalationExpired, None).done("expired"))
             }
             Trigger::ActionEnded => {
                 let next = moved(record, Phase::Withdrawn {});
-                Ok(Draft::new(next, at).event("aip.escalation.withdrawn", None).done("withdrawn"))
+                Ok(Draft::new(next, at).event(EventKind::EscalationWithdrawn, None).done("withdrawn"))
             }
         },
         Phase::Resolved {} | Phase::Expired {} | Phase::Withdrawn {} => match trigger {
@@ -201,7 +201,7 @@ fn resolved(record: &EscalationRecord, resolve: &Resolve, at: Millis) -> Result<
         resolved_at: Timestamp::from_millis(at),
         result: resolve.claimed.result.clone(),
     });
-    Ok(Draft::new(next, at).event("aip.escalation.resolved", Some(data)).done("resolved"))
+    Ok(Draft::new(next, at).event(EventKind::EscalationResolved, Some(data)).done("resolved"))
 }
 
 fn moved(record: &EscalationRecord, phase: Phase) -> EscalationRecord {

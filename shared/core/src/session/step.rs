@@ -113,8 +113,8 @@ pub fn open(opening: Opening) -> Result<Step<SessionRecord>, Rejection> {
     Ok(Draft::new(record, at)
         .receipt(ReceiptType::RequestReceived, &actor, received)
         .receipt(ReceiptType::PolicyDecision, &fleet(), decided)
-        .event(EventKind::SessionCreated.as_str(), None)
-        .event(EventKind::SessionActive.as_str(), None)
+        .event(EventKind::SessionCreated, None)
+        .event(EventKind::SessionActive, None)
         .done("active"))
 }
 
@@ -170,7 +170,7 @@ pub fn step(record: &SessionRecord, trigger: Trigger, at: Millis) -> Result<Step
             Trigger::Settle => {
                 let mut next = record.clone();
                 next.state = SessionState::Settled;
-                Ok(Draft::new(next, at).event(EventKind::SessionSettled.as_str(), None).done("settled"))
+                Ok(Draft::new(next, at).event(EventKind::SessionSettled, None).done("settled"))
             }
         },
         SessionState::Settled => match trigger {
@@ -330,7 +330,7 @@ fn resume(
     next.causes.push(message);
     Draft::new(next, at)
         .receipt(ReceiptType::PolicyDecision, &by.principal, resumed)
-        .event(EventKind::SessionResumed.as_str(), None)
+        .event(EventKind::SessionResumed, None)
         .done("resumed")
 }
 
@@ -385,7 +385,7 @@ fn closing(
     if is_over {
         return Ok(end(draft, state, &closing));
     }
-    Ok(draft.event(EventKind::SessionClosing.as_str(), Some(said)).done("closing"))
+    Ok(draft.event(EventKind::SessionClosing, Some(said)).done("closing"))
 }
 
 /// Where AIP 1.0 §10.3 has no edge to the end that is wanted (from `active` and `queued`), it is `cancelled`.
@@ -402,17 +402,17 @@ fn end(draft: Draft<SessionRecord>, state: SessionState, closing: &Closing) -> S
 }
 
 /// The event that says where a session stands.
-const fn kind(state: SessionState) -> &'static str {
+const fn kind(state: SessionState) -> EventKind {
     match state {
-        SessionState::New => EventKind::SessionCreated.as_str(),
-        SessionState::Active => EventKind::SessionActive.as_str(),
-        SessionState::Queued => EventKind::SessionQueued.as_str(),
-        SessionState::Processing => EventKind::SessionProcessing.as_str(),
-        SessionState::Streaming => EventKind::SessionStreaming.as_str(),
-        SessionState::WaitingForHuman => EventKind::SessionWaitingForHuman.as_str(),
-        SessionState::Completed => EventKind::SessionCompleted.as_str(),
-        SessionState::Cancelled => EventKind::SessionCancelled.as_str(),
-        SessionState::Failed => EventKind::SessionFailed.as_str(),
-        SessionState::Settled => EventKind::SessionSettled.as_str(),
+        SessionState::New => EventKind::SessionCreated,
+        SessionState::Active => EventKind::SessionActive,
+        SessionState::Queued => EventKind::SessionQueued,
+        SessionState::Processing => EventKind::SessionProcessing,
+        SessionState::Streaming => EventKind::SessionStreaming,
+        SessionState::WaitingForHuman => EventKind::SessionWaitingForHuman,
+        SessionState::Completed => EventKind::SessionCompleted,
+        SessionState::Cancelled => EventKind::SessionCancelled,
+        SessionState::Failed => EventKind::SessionFailed,
+        SessionState::Settled => EventKind::SessionSettled,
     }
 }

@@ -81,7 +81,7 @@ impl Draft<TransactionRecord> {
         if let Some(members) = data.as_object_mut() {
             let _none = members.insert("transaction_id".to_string(), json!(self.id()));
         }
-        self.event(kind.as_str(), Some(data))
+        self.event(kind, Some(data))
     }
 }
 

@@ -16,6 +16,8 @@ use aip_types::{
 use proptest::{collection::vec, prelude::*};
 use serde_json::json;
 
+use crate::laws::{Which, which};
+
 const MADE: Millis = Millis(1_000);
 const TARGET: &str = "https://hooks.example/secret-path";
 
@@ -82,14 +84,6 @@ fn refused(record: &CallbackRecord, trigger: Trigger, at: u64) -> Rejection {
     step(record, trigger, Millis(at)).unwrap_err()
 }
 
-/// A fence relative to the present one.
-#[derive(Clone, Copy, Debug)]
-enum Which {
-    Current,
-    Next,
-    Any(u64),
-}
-
 #[derive(Clone, Copy, Debug)]
 enum What {
     Lease(bool),
@@ -109,7 +103,7 @@ fn moves() -> impl Strategy<Value = Vec<(What, Which, u64)>> {
         3 => any::<u8>().prop_map(What::Retry),
         1 => (0..40_u8).prop_map(What::Drop),
     ];
-    let fence = prop_oneof![4 => Just(Which::Current), 4 => Just(Which::Next), 1 => (0..40_u64).prop_map(Which::Any)];
+    let fence = which();
     vec((what, fence, prop_oneof![900..2_000_u64, 2_000..40_000_u64]), 0..96)
 }
 
@@ -131,11 +125,7 @@ fn live(moves: &[(What, Which, u64)]) -> Life {
     let mut record = first.record.clone();
     let mut life = Life { first, history: Vec::new(), steps: Vec::new(), refusals: Vec::new() };
     for (what, which, at) in moves {
-        let fence = match which {
-            Which::Current => record.fence,
-            Which::Next => record.fence + 1,
-            Which::Any(fence) => *fence,
-        };
+        let fence = which.of(record.fence);
         let trigger = match what {
             What::Lease(one) => Trigger::Lease { fence, worker: if *one { "one" } else { "two" }.to_owned() },
             What::Ended { delivered: true, .. } => ended(fence, Outcome::Delivered),

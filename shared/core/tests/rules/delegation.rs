@@ -16,6 +16,8 @@ use aip_types::{
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::json;
 
+use crate::laws::{Which, which};
+
 const AT: Millis = Millis(1_000);
 const DEADLINE: Millis = Millis(200_000);
 
@@ -130,14 +132,6 @@ fn refused(record: &DelegationRecord, trigger: Trigger, at: u64) -> Rejection {
     step(record, trigger, Millis(at)).unwrap_err()
 }
 
-/// A fence relative to the present one.
-#[derive(Clone, Copy, Debug)]
-enum Which {
-    Current,
-    Next,
-    Any(u64),
-}
-
 #[derive(Clone, Copy, Debug)]
 enum What {
     Lease,
@@ -165,7 +159,7 @@ fn moves() -> impl Strategy<Value = Vec<(What, Which, u64)>> {
         2 => Just(What::CancelDue),
         1 => Just(What::DeadlineDue),
     ];
-    let fence = prop_oneof![4 => Just(Which::Current), 4 => Just(Which::Next), 1 => (0..40_u64).prop_map(Which::Any)];
+    let fence = which();
     vec((what, fence, prop_oneof![4 => 900..190_000_u64, 1 => 190_000..300_000_u64]), 0..64)
 }
 
@@ -185,11 +179,7 @@ fn live(moves: &[(What, Which, u64)]) -> Life {
     let mut record = accepted();
     let mut life = Life { history: Vec::new(), steps: Vec::new(), refusals: Vec::new() };
     for (what, which, at) in moves {
-        let fence = match which {
-            Which::Current => record.fence,
-            Which::Next => record.fence + 1,
-            Which::Any(fence) => *fence,
-        };
+        let fence = which.of(record.fence);
         let trigger = match what {
             What::Lease => lease(fence),
             What::Unanswered(unclear) => unanswered(fence, if *unclear { Reach::Unclear } else { Reach::None }),

@@ -6,6 +6,7 @@ use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::json;
 
 use crate::fixtures::{Kind, caller, queued};
+use crate::laws::{Which, which};
 
 /// One trigger of a history, before it is known which fence is current.
 #[derive(Clone, Debug)]
@@ -35,14 +36,6 @@ enum How {
     Failed { uncertain: bool, retryable: bool },
     Cancelled,
     Asked,
-}
-
-/// A fence relative to the current one, so that long histories get somewhere, or any.
-#[derive(Clone, Copy, Debug)]
-enum Which {
-    Current,
-    Next,
-    Any(u64),
 }
 
 /// One trigger and what came of it.
@@ -117,11 +110,7 @@ pub(crate) fn live(kind: Kind, moves: &[Move]) -> Life {
 fn trigger(one: &Move, record: &ActionRecord) -> Trigger {
     let current = record.grant();
     let held = current.map_or(0, |grant| grant.fence);
-    let fence = match one.fence {
-        Which::Current => held,
-        Which::Next => held + 1,
-        Which::Any(fence) => fence,
-    };
+    let fence = one.fence.of(held);
     let instance = match (one.fence, current, one.instance) {
         (Which::Current, Some(grant), true) => grant.instance.clone(),
         (_, _, true) => "one".to_owned(),
@@ -223,7 +212,7 @@ fn one_move() -> impl Strategy<Value = Move> {
         2 => (likely(), likely()).prop_map(|(right, given)| What::Answer { right, given }),
         1 => (any::<bool>(), likely()).prop_map(|(done, retry)| What::Reconciled { done, retry }),
     ];
-    let fence = prop_oneof![4 => Just(Which::Current), 4 => Just(Which::Next), 1 => (0..40_u64).prop_map(Which::Any)];
+    let fence = which();
     // Mostly before the deadline; clocks of different processes disagree, also about the order.
     let at = prop_oneof![6 => 900..3_000_u64, 1 => 3_000..4_000_u64];
     (what, fence, prop::bool::weighted(0.9), at).prop_map(|(what, fence, instance, at)| Move {

@@ -37,6 +37,29 @@ where
     Ok(record)
 }
 
+/// A fence relative to the present one, so that long histories get somewhere, or any.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Which {
+    Current,
+    Next,
+    Any(u64),
+}
+
+impl Which {
+    /// The fence, where `held` is the present one.
+    pub(crate) fn of(self, held: u64) -> u64 {
+        match self {
+            Self::Current => held,
+            Self::Next => held + 1,
+            Self::Any(fence) => fence,
+        }
+    }
+}
+
+pub(crate) fn which() -> impl Strategy<Value = Which> {
+    prop_oneof![4 => Just(Which::Current), 4 => Just(Which::Next), 1 => (0..40_u64).prop_map(Which::Any)]
+}
+
 /// The receipts are one unbroken chain.
 pub(crate) fn verifies(receipts: Vec<Receipt>) -> Result<(), TestCaseError> {
     let root_hash = Some(root_hash(receipts.iter().filter_map(|receipt| receipt.hash.clone())));

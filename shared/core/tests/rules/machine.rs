@@ -396,6 +396,24 @@ fn a_handler_may_ask_only_so_often() {
     }
 }
 
+/// The bound holds for questions and answers together.
+#[test]
+fn questions_and_answers_fit_the_record_or_are_refused() {
+    let asked = |bytes: usize| Settled::Asked {
+        correlation_id: CorrelationId::new("corr_1"),
+        question: Held::Inline(json!("x".repeat(bytes))),
+    };
+    assert_eq!(ended(&running(Kind::UNSAFE), asked(limits::QUESTIONS_BYTES_MAX)).err(), Some(Rejection::TooLarge));
+    let parked = ended(&running(Kind::UNSAFE), asked(limits::QUESTIONS_BYTES_MAX / 2)).unwrap().record;
+    let answered = |bytes: usize| Trigger::Answered {
+        correlation_id: CorrelationId::new("corr_1"),
+        answer: Held::Inline(json!("y".repeat(bytes))),
+    };
+    let large = step(&parked, answered(limits::QUESTIONS_BYTES_MAX / 2), Millis(1_300));
+    assert_eq!(large.err(), Some(Rejection::TooLarge));
+    assert!(step(&parked, answered(limits::QUESTIONS_BYTES_MAX / 3), Millis(1_300)).is_ok());
+}
+
 /// AIP 1.0 §19.2: a failure that may be repeated waits its time, and is final where the deadline would pass.
 #[test]
 fn a_retryable_failure_is_tried_again_after_its_delay() {

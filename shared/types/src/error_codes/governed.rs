@@ -225,9 +225,6 @@ macro_rules! governed_rows {
             DelegationTenantMismatch { "aip.delegation.tenant_mismatch", Policy, false, 403,
                 "The delegation would leave its tenant.",
                 "Parent, child and every hop belong to one tenant, unless policy admits another." }
-            DelegationNotFound { "aip.delegation.not_found", Permanent, false, 404,
-                "There is no such delegation.",
-                "It never existed, was removed, or the caller may not see it; all answer alike." }
             DelegationConflict { "aip.delegation.conflict", Permanent, false, 409,
                 "The delegation id stands for something else.",
                 "The id was used with other content, or the result differs from the one that stands." }
@@ -261,9 +258,6 @@ macro_rules! governed_rows {
             SessionTokenUsed { "aip.session.token_used", Auth, false, 401,
                 "The resume token was used.",
                 "A token is good once; use the one that the last resume issued." }
-            SessionActionsActive { "aip.session.actions_active", Temporary, true, 503,
-                "The session still has active actions.",
-                "Cancel them or wait for their end, then close the session." }
             SessionNotFound { "aip.session.not_found", Permanent, false, 404,
                 "There is no such session.",
                 "It never existed, was removed, or the caller may not see it; all answer alike." }
@@ -288,18 +282,9 @@ macro_rules! governed_rows {
             SessionEnded { "aip.session.ended", Permanent, false, 410,
                 "The session has ended.",
                 "It was closed, failed or passed its time; open a new session." }
-            CallbackTargetDenied { "aip.callback.target_denied", Policy, false, 403,
-                "Policy denies this callback target.",
-                "Scheme, host, address, port or profile of the target are not allowed by the deployment." }
-            CallbackAttemptsExhausted { "aip.callback.attempts_exhausted", Permanent, false, 409,
-                "The delivery was given up after its last attempt.",
-                "The source action is not touched by it: read its result, or have an operator deliver it again." }
             CallbackNotDue { "aip.callback.not_due", Temporary, true, 503,
                 "The next delivery attempt is not due.",
                 "Try again when its time has come." }
-            CallbackNotFound { "aip.callback.not_found", Permanent, false, 404,
-                "There is no such callback delivery.",
-                "It never existed, was removed, or the caller may not see it; all answer alike." }
             CallbackPolicyInvalid { "aip.callback.policy_invalid", Permanent, false, 400,
                 "The callback delivery policy is not acceptable.",
                 "Attempts, timeout, waits and target are bounded; a terminal-only delivery reports an end." }
