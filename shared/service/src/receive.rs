@@ -12,13 +12,9 @@ use aip_bus::{
     subjects::{Origin, Tenant},
 };
 use aip_schema::Received;
-use aip_types::{
-    Envelope, ErrorCode, Principal, ProtocolError,
-    document::{self, Bounds},
-    limits,
-};
+use aip_types::{Envelope, ErrorCode, Principal, ProtocolError, limits, transport::TransportMessage};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json, value::RawValue};
+use serde_json::{Value, json};
 
 use crate::{
     clock::now,
@@ -28,10 +24,6 @@ use crate::{
 
 /// Header in which an edge tells whom it has authenticated.
 pub const CONTEXT_HEADER: &str = "AIP-Context";
-/// Levels that the canonical wrapper adds around an envelope.
-const WRAPPER_DEPTH: usize = 1;
-/// Bytes that the canonical wrapper with its metadata may add.
-const WRAPPER_BYTES_MAX: usize = 65_536;
 
 /// What an edge has found out about a caller. Only edges may publish where it is believed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -141,7 +133,8 @@ impl Receiver {
     /// [`Refused`], with the first refusal in the fixed order. Nothing has been stored then.
     pub async fn receive(&self, inbound: &Inbound) -> Result<Request, Refused> {
         let origin = Origin::parse(&inbound.subject).ok_or_else(|| Refused::early(ErrorCode::MessageUnsupported))?;
-        let document = read(&inbound.payload).map_err(Refused::early)?;
+        let document =
+            TransportMessage::read(&inbound.payload).map_err(|fault| Refused::early(fault.error()))?.envelope;
         let correlation = claimed_correlation(&document);
         let refuse = |error: ProtocolError, caller: Option<&Caller>| Refused {
             error,
@@ -247,59 +240,6 @@ impl Receiver {
 struct Authenticated {
     caller: Caller,
     signer: Option<String>,
-}
-
-/// Parses a message: the canonical wrapper, or a bare envelope (AIP 1.0 §20.4).
-fn read(payload: &[u8]) -> Result<Value, ProtocolError> {
-    let bounds = Bounds {
-        bytes_max: limits::ENVELOPE_BYTES_MAX + WRAPPER_BYTES_MAX,
-        depth_max: limits::DEPTH_MAX + WRAPPER_DEPTH,
-        ..Bounds::ENVELOPE
-    };
-    let document = document::parse(payload, bounds).map_err(|fault| match &fault.pointer {
-        Some(pointer) => fault.code.error().with_finding(pointer, fault.rule),
-        None => fault.code.error(),
-    })?;
-    let Value::Object(mut members) = document else {
-        return Err(ProtocolError::from(ErrorCode::EnvelopeInvalid).with_finding("", "type"));
-    };
-    if !members.contains_key("envelope") {
-        if payload.len() > limits::ENVELOPE_BYTES_MAX {
-            return Err(ErrorCode::TooLarge.into());
-        }
-        let document = Value::Object(members);
-        return if document::deeper_than(&document, limits::DEPTH_MAX) {
-            Err(ErrorCode::TooDeep.into())
-        } else {
-            Ok(document)
-        };
-    }
-    let envelope = members.remove("envelope").unwrap_or_default();
-    if payload.len() > limits::ENVELOPE_BYTES_MAX && envelope_bytes(payload) > limits::ENVELOPE_BYTES_MAX {
-        return Err(ErrorCode::TooLarge.into());
-    }
-    let metadata = members.remove("metadata");
-    if let Some(name) = members.keys().next() {
-        return Err(
-            ProtocolError::from(ErrorCode::EnvelopeInvalid).with_finding(&format!("/{name}"), "additionalProperties")
-        );
-    }
-    let texts =
-        metadata.is_none_or(|metadata| metadata.as_object().is_some_and(|pairs| pairs.values().all(Value::is_string)));
-    if !texts {
-        return Err(ProtocolError::from(ErrorCode::EnvelopeInvalid).with_finding("/metadata", "type"));
-    }
-    Ok(envelope)
-}
-
-/// Length of the envelope inside a wrapper, as it was sent.
-fn envelope_bytes(payload: &[u8]) -> usize {
-    #[derive(Deserialize)]
-    struct Wrapper<'a> {
-        #[serde(borrow)]
-        envelope: &'a RawValue,
-    }
-    serde_json::from_slice::<Wrapper<'_>>(payload).map_or(usize::MAX, |wrapper| wrapper.envelope.get().len())
 }
 
 /// What an answer can copy from a document that may be wrong in every other way.

@@ -156,9 +156,7 @@ pub const OUTPUT_DEPTH_MAX: usize = DEPTH_MAX - 4;
 /// Kibibytes of request bodies that one edge process may hold.
 pub const BODIES_KIB_MAX: usize = 65_536;
 /// Bytes of the metadata of one transport message.
-pub const TRANSPORT_METADATA_BYTES_MAX: usize = 16_384;
-/// Values in the metadata of one transport message.
-pub const TRANSPORT_METADATA_NODES_MAX: usize = 1_000;
+pub const TRANSPORT_METADATA_BYTES_MAX: usize = 65_536;
 
 /// Milliseconds that a plan of a transaction may live (AIP 1.0 §13.3).
 pub const PLAN_TTL_MS_MAX: u64 = 24 * 60 * 60 * 1_000;

@@ -4,7 +4,8 @@
 //!
 //! Source: AIP 1.0 §20.4.
 
-use serde_json::{Map, Value};
+use serde::Deserialize;
+use serde_json::{Map, Value, value::RawValue};
 
 use crate::document::{self, Bounds, DocumentFault};
 use crate::error::ProtocolError;
@@ -22,13 +23,16 @@ const HEADERS: [(&str, &str); 5] = [
 /// How many of them every message has.
 const HEADERS_ALWAYS: usize = 3;
 
-/// Bounds of a payload: an envelope in a wrapper with metadata.
+/// Bounds of a payload: an envelope in a wrapper, which is one value more. Metadata counts with the envelope.
 const WRAPPED: Bounds = Bounds {
     bytes_max: limits::ENVELOPE_BYTES_MAX + limits::TRANSPORT_METADATA_BYTES_MAX,
     depth_max: limits::DEPTH_MAX + 1,
-    nodes_max: limits::NODES_MAX + limits::TRANSPORT_METADATA_NODES_MAX,
+    nodes_max: limits::NODES_MAX + 1,
     ..Bounds::ENVELOPE
 };
+
+/// A shorter text has no more values than an envelope may have: each takes two bytes at least.
+const DENSE_BYTES_MIN: usize = 2 * limits::NODES_MAX;
 
 /// What a NATS message carries: one envelope and, perhaps, what the transport says about it.
 ///
@@ -37,7 +41,7 @@ const WRAPPED: Bounds = Bounds {
 pub struct TransportMessage {
     /// The envelope, as a document.
     pub envelope: Value,
-    /// What the transport adds. No authority: whoever wrote the payload wrote this too.
+    /// What the transport adds: texts. No authority: whoever wrote the payload wrote this too.
     pub metadata: Option<Map<String, Value>>,
 }
 
@@ -52,12 +56,12 @@ pub enum TransportFault {
     NotAnObject,
     /// A wrapper has another member than `envelope` and `metadata`.
     #[error("the wrapper has an unknown member")]
-    UnknownMember,
+    UnknownMember(String),
     /// `envelope` is no object.
     #[error("the envelope is not an object")]
     Envelope,
-    /// `metadata` is neither an object nor null.
-    #[error("the metadata is not an object")]
+    /// `metadata` is no object of texts.
+    #[error("the metadata is not an object of texts")]
     Metadata,
     /// Envelope or metadata alone pass their bound.
     #[error("a part of the payload is too large")]
@@ -77,10 +81,13 @@ impl TransportFault {
         let invalid = |pointer, rule| ProtocolError::from(ErrorCode::EnvelopeInvalid).with_finding(pointer, rule);
         match self {
             Self::Document(fault) => fault.clone().into(),
-            Self::NotAnObject => invalid("", "transport_object"),
-            Self::UnknownMember => invalid("", "transport_members"),
-            Self::Envelope => invalid("/envelope", "transport_envelope"),
-            Self::Metadata => invalid("/metadata", "transport_metadata"),
+            Self::NotAnObject => invalid("", "type"),
+            Self::UnknownMember(name) => {
+                let pointer = document::bounded_pointer(format!("/{}", name.replace('~', "~0").replace('/', "~1")));
+                invalid(&pointer, "additionalProperties")
+            }
+            Self::Envelope => invalid("/envelope", "type"),
+            Self::Metadata => invalid("/metadata", "type"),
             Self::TooLarge => ErrorCode::TooLarge.into(),
             Self::HeaderMismatch(_) => ErrorCode::ContextRefused.into(),
             Self::HeaderValue(_) => invalid("", "transport_header"),
@@ -107,24 +114,29 @@ impl TransportMessage {
             return Err(TransportFault::NotAnObject);
         };
         let Some(envelope) = members.remove("envelope") else {
-            document::parse(payload, Bounds::ENVELOPE)?; // the bounds of an envelope are tighter
-            return Ok(Self::new(Value::Object(members)));
-        };
-        let metadata = match members.remove("metadata") {
-            None | Some(Value::Null) => None,
-            Some(Value::Object(metadata)) => Some(metadata),
-            Some(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
-                return Err(TransportFault::Metadata);
+            let envelope = Value::Object(members);
+            // The bounds of an envelope are tighter; only one that may pass them is worth a second look.
+            if payload.len() >= DENSE_BYTES_MIN || document::deeper_than(&envelope, limits::DEPTH_MAX) {
+                document::parse(payload, Bounds::ENVELOPE)?;
             }
+            return Ok(Self::new(envelope));
         };
-        if !members.is_empty() {
-            return Err(TransportFault::UnknownMember);
+        if payload.len() > limits::ENVELOPE_BYTES_MAX && envelope_bytes(payload) > limits::ENVELOPE_BYTES_MAX {
+            return Err(TransportFault::TooLarge);
+        }
+        let metadata = match members.remove("metadata") {
+            None => None,
+            Some(Value::Object(metadata)) if metadata.values().all(Value::is_string) => Some(metadata),
+            Some(_) => return Err(TransportFault::Metadata),
+        };
+        if let Some(name) = members.into_iter().next().map(|(name, _)| name) {
+            return Err(TransportFault::UnknownMember(name));
         }
         if !envelope.is_object() {
             return Err(TransportFault::Envelope);
         }
         let message = Self { envelope, metadata };
-        message.check_sizes(payload.len())?;
+        message.check_metadata()?;
         Ok(message)
     }
 
@@ -139,7 +151,10 @@ impl TransportMessage {
         if document::deeper_than(&self.envelope, limits::DEPTH_MAX) {
             return Err(TransportFault::TooLarge);
         }
-        self.check_sizes(usize::MAX)?;
+        self.check_metadata()?;
+        if self.envelope.to_string().len() > limits::ENVELOPE_BYTES_MAX {
+            return Err(TransportFault::TooLarge);
+        }
         // `Value` writes itself with its numbers as they came, and cannot fail.
         Ok(match &self.metadata {
             None => format!("{{\"envelope\":{}}}", self.envelope),
@@ -149,15 +164,10 @@ impl TransportMessage {
         })
     }
 
-    /// Bounds each part by its compact text. Parts of a text of `bytes` have no more.
-    fn check_sizes(&self, bytes: usize) -> Result<(), TransportFault> {
-        let metadata = self.metadata.as_ref().filter(|_| bytes > limits::TRANSPORT_METADATA_BYTES_MAX);
-        let metadata = metadata.map_or(0, |metadata| Value::Object(metadata.clone()).to_string().len());
-        let envelope = if bytes > limits::ENVELOPE_BYTES_MAX { self.envelope.to_string().len() } else { 0 };
-        if metadata > limits::TRANSPORT_METADATA_BYTES_MAX || envelope > limits::ENVELOPE_BYTES_MAX {
-            return Err(TransportFault::TooLarge);
-        }
-        Ok(())
+    fn check_metadata(&self) -> Result<(), TransportFault> {
+        let text = |metadata: &Map<String, Value>| Value::Object(metadata.clone()).to_string().len();
+        let bytes = self.metadata.as_ref().map_or(0, text);
+        if bytes > limits::TRANSPORT_METADATA_BYTES_MAX { Err(TransportFault::TooLarge) } else { Ok(()) }
     }
 
     /// The standard headers of the envelope: version, type and id, then session and correlation where it has them.
@@ -198,6 +208,16 @@ impl TransportMessage {
         }
         Ok(())
     }
+}
+
+/// Length of the envelope inside a wrapper, as it was sent.
+fn envelope_bytes(payload: &[u8]) -> usize {
+    #[derive(Deserialize)]
+    struct Wrapper<'a> {
+        #[serde(borrow)]
+        envelope: &'a RawValue,
+    }
+    serde_json::from_slice::<Wrapper<'_>>(payload).map_or(usize::MAX, |wrapper| wrapper.envelope.get().len())
 }
 
 /// Whether a text comes through as a header: not empty, no controls, and no space at its ends, which readers cut off.

@@ -227,45 +227,29 @@ impl ActionRecord {
 
     /// The record before its first step.
     pub(super) fn of(admission: Admission) -> Self {
-        let Admission {
-            id,
-            tenant,
-            capability_id,
-            connector,
-            contract,
-            principal,
-            method,
-            mode,
-            request,
-            correlation_id,
-            session_id,
-            key,
-            input,
-            input_hash,
-            approval_id,
-            at,
-            deadline,
-        } = admission;
-        let phase = approval_id.clone().map_or(Phase::Queued {}, |approval_id| Phase::PendingApproval { approval_id });
-        let causes = alloc::vec![request.to_string()];
+        let phase = admission
+            .approval_id
+            .clone()
+            .map_or(Phase::Queued {}, |approval_id| Phase::PendingApproval { approval_id });
+        let causes = alloc::vec![admission.request.to_string()];
         Self {
-            id,
-            tenant,
-            capability_id,
-            connector,
-            contract,
-            principal,
-            method,
-            mode,
-            request,
-            correlation_id,
-            session_id,
-            key,
-            input: Some(input),
-            input_hash,
-            accepted_at: at,
-            deadline,
-            updated_at: at,
+            id: admission.id,
+            tenant: admission.tenant,
+            capability_id: admission.capability_id,
+            connector: admission.connector,
+            contract: admission.contract,
+            principal: admission.principal,
+            method: admission.method,
+            mode: admission.mode,
+            request: admission.request,
+            correlation_id: admission.correlation_id,
+            session_id: admission.session_id,
+            key: admission.key,
+            input: Some(admission.input),
+            input_hash: admission.input_hash,
+            accepted_at: admission.at,
+            deadline: admission.deadline,
+            updated_at: admission.at,
             started_at: None,
             completed_at: None,
             phase,
@@ -277,7 +261,7 @@ impl ActionRecord {
             retry_at: None,
             harmless: false,
             stop: None,
-            approval_id,
+            approval_id: admission.approval_id,
             questions: Vec::new(),
             step: 0,
             receipts: 0,

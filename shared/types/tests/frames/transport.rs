@@ -76,6 +76,21 @@ fn the_envelope_has_its_own_bounds_inside_the_wrapper() {
     let forced = format!("{{\"envelope\":{larger}}}");
     assert_eq!(TransportMessage::read(forced.as_bytes()).unwrap_err().error().error_code(), Some(ErrorCode::TooLarge));
 
+    let around = |bytes: usize| {
+        format!(r#"{{"envelope":{{}},"metadata":{{"a":"{}"}}}}"#, "y".repeat(bytes - r#"{"a":""}"#.len()))
+    };
+    let metadata = |bytes: usize| TransportMessage::read(around(bytes).as_bytes()).map_err(|fault| fault.error().code);
+    assert!(metadata(limits::TRANSPORT_METADATA_BYTES_MAX).is_ok());
+    assert_eq!(metadata(limits::TRANSPORT_METADATA_BYTES_MAX + 1).unwrap_err(), "aip.envelope.too_large");
+
+    // As many values as an envelope may have, and one more; alone and in the wrapper.
+    let dense = |values: usize| format!("{{\"a\":[{}]}}", vec!["1"; values - 2].join(","));
+    for wrap in [|envelope: &str| envelope.to_owned(), |envelope: &str| format!("{{\"envelope\":{envelope}}}")] {
+        assert!(TransportMessage::read(wrap(&dense(limits::NODES_MAX)).as_bytes()).is_ok());
+        let error = TransportMessage::read(wrap(&dense(limits::NODES_MAX + 1)).as_bytes()).unwrap_err().error();
+        assert_eq!(error.error_code(), Some(ErrorCode::TooLarge));
+    }
+
     let deep = |levels: usize| format!("{}1{}", "{\"a\":".repeat(levels), "}".repeat(levels));
     let wrapped = |levels| format!("{{\"envelope\":{}}}", deep(levels));
     assert!(TransportMessage::read(wrapped(limits::DEPTH_MAX).as_bytes()).is_ok());
