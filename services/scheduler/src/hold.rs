@@ -23,6 +23,8 @@ const PROGRESS: Duration = Duration::from_millis(limits::ACK_WAIT_MS / 3);
 const DRAIN: Duration = Duration::from_secs(2);
 /// When a message that a draining process lets go of comes to another.
 const HANDED_ON: Duration = Duration::from_millis(100);
+/// No lease of an entry of this age, in milliseconds, can be over; half a lease is left for clocks that differ.
+const YOUNG_MS: u64 = limits::LEASE_MS / 2;
 /// How often a holder looks for a settlement that it was not told of.
 const LOOK: Duration = Duration::from_millis(700);
 
@@ -44,8 +46,11 @@ impl Scheduler {
             self.bus.quarantine(stream, consumer, &received.stored, "undecodable").await?;
             return received.handle.term().await;
         };
-        // On its first delivery the message is the record, or somebody was faster and the save will say so.
-        let current = if received.deliveries <= 1 { Some(first) } else { self.bus.load(&key, Source::Leader).await? };
+        // On its first delivery the message is the record, or somebody was faster and the save will say so. But a server that was
+        // killed forgets deliveries: what is old enough for a lease to have run out in an outage is read anew.
+        let young = now().since(first.entry.state.updated_at) < YOUNG_MS;
+        let current =
+            if received.deliveries <= 1 && young { Some(first) } else { self.bus.load(&key, Source::Leader).await? };
         let Some(current) = current else { return received.handle.ack().await };
         let guard = self.holdings.hold(&key, current);
         let work = self.go_on(&key, &guard, received.deliveries);

@@ -93,10 +93,18 @@ impl Scheduler {
         let holding = self.holdings.get(&key);
         let sure = holding.as_ref().is_some_and(|holding| holding.surely_has(attempt.fence));
         // Asked again: it has begun already, and only a newer entry of the record would make it stale.
-        let begun = runs(&known, &attempt);
-        if !sure && !begun && self.bus.lease(&key).await?.is_none_or(|lease| lease.fence != attempt.fence) {
-            return Ok(Verdict::Stale);
-        }
+        let leased = sure
+            || runs(&known, &attempt)
+            || self.bus.lease(&key).await?.is_some_and(|lease| lease.fence == attempt.fence);
+        let known = if leased {
+            known
+        } else {
+            // The lease may have run out after `started` was stored, in an outage that kept its answer from everybody.
+            match self.bus.load(&key, Source::Leader).await? {
+                Some(loaded) if runs(&loaded, &attempt) => loaded,
+                Some(_) | None => return Ok(Verdict::Stale),
+            }
+        };
         let chunk_base = if known.entry.state.attempts == 0 { 0 } else { self.bus.next_chunk(&key).await? };
         // The key carries this fence, and a key is taken only when every earlier lease is over.
         let trigger = Trigger::Start { grant: grant(&attempt), over: true, chunk_base };

@@ -1,13 +1,17 @@
 //! A bus that fails on demand: acknowledgements that are lost, writes that come late, live messages that never come.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
 use aip_bus::{Append, BusError, Headers, Inbound, Messages, Port, Received, Sequence, Source, Stored, Watched};
 use async_trait::async_trait;
 use bytes::Bytes;
+use futures::StreamExt;
 use tokio::sync::watch;
 
 /// What happens to one write.
@@ -86,13 +90,19 @@ pub struct Faulty {
     inner: Arc<dyn Port>,
     plan: Arc<Mutex<Plan>>,
     deaf_to: Arc<Mutex<Option<String>>>,
+    forgetful: Arc<AtomicBool>,
 }
 
 impl Faulty {
     /// A port that does not fail yet.
     #[must_use]
     pub fn new(inner: Arc<dyn Port>) -> Self {
-        Self { inner, plan: Arc::new(Mutex::new(Box::new(|_| Fate::Pass))), deaf_to: Arc::default() }
+        Self {
+            inner,
+            plan: Arc::new(Mutex::new(Box::new(|_| Fate::Pass))),
+            deaf_to: Arc::default(),
+            forgetful: Arc::default(),
+        }
     }
 
     /// Decides about every write from now on.
@@ -113,6 +123,11 @@ impl Faulty {
     /// Subscriptions made from now on to subjects that start so get nothing.
     pub fn deaf_to(&self, prefix: &str) {
         *lock(&self.deaf_to) = Some(prefix.to_owned());
+    }
+
+    /// From now on every message of a lane is pulled as if for the first time, as after a server lost its consumer's state.
+    pub fn forget_deliveries(&self) {
+        self.forgetful.store(true, Ordering::Relaxed);
     }
 }
 
@@ -178,7 +193,13 @@ impl Port for Faulty {
     }
 
     async fn pull(&self, stream: &str, consumer: &str, in_flight: usize) -> Result<Messages<Received>, BusError> {
-        self.inner.pull(stream, consumer, in_flight).await
+        let (received, forgetful) = (self.inner.pull(stream, consumer, in_flight).await?, Arc::clone(&self.forgetful));
+        Ok(Box::pin(received.map(move |mut received| {
+            if forgetful.load(Ordering::Relaxed) {
+                received.deliveries = 1;
+            }
+            received
+        })))
     }
 
     async fn watch(&self, stream: &str, filter: &str) -> Result<Messages<Watched>, BusError> {

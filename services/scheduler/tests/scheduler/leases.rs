@@ -6,7 +6,7 @@ use aip_bus::subjects::Report;
 use aip_bus::work::{Begin, Verdict};
 use aip_core::action::{Held, Phase};
 use aip_service::since_start;
-use aip_testkit::{Fate, Gate, eventually};
+use aip_testkit::{Fate, Faulty, Gate, eventually};
 use aip_types::limits;
 use serde_json::json;
 
@@ -149,6 +149,26 @@ async fn an_outage_longer_than_a_lease_loses_no_attempt() {
     })
     .await;
     assert_eq!(world.record(&key).await.entry.state.phase, Phase::Running(grant(&attempt)));
+    assert_eq!(connector.complete(&attempt, json!({"n": 1})).await, Verdict::Go);
+    world.lane_is_empty(SOON).await;
+    assert_eq!(world.steps(&key).await, ["queued", "started", "completed"]);
+}
+
+/// A server that was killed may have lost that a message was delivered: it comes again as if for the first time, with the record as
+/// it was before its attempt began, and the lease has run out meanwhile.
+#[tokio::test]
+async fn a_message_that_seems_new_after_an_outage_ends_no_attempt() {
+    let world = World::start().await;
+    let mut connector = world.connector().await;
+    let dead = world.scheduler().await;
+    let key = world.queue("act_1", UNSAFE, 120_000).await;
+    let attempt = connector.begun().await;
+    dead.kill();
+    let _other = world.scheduler_over(Faulty::forget_deliveries).await;
+    eventually(SOON, || async { world.bus.lease(&key).await.unwrap().is_none() }).await;
+    // Longer than the rest of the time to its redelivery.
+    connector.nothing_is_offered_within(Duration::from_millis(limits::ACK_WAIT_MS - limits::LEASE_MS) * 2).await;
+    connector.beat(&attempt).await;
     assert_eq!(connector.complete(&attempt, json!({"n": 1})).await, Verdict::Go);
     world.lane_is_empty(SOON).await;
     assert_eq!(world.steps(&key).await, ["queued", "started", "completed"]);

@@ -224,7 +224,11 @@ impl Connector {
     }
 
     pub(crate) async fn nothing_is_offered(&mut self) {
-        assert!(timeout(QUIET, self.offers.next()).await.is_err(), "something was offered");
+        self.nothing_is_offered_within(QUIET).await;
+    }
+
+    pub(crate) async fn nothing_is_offered_within(&mut self, time: Duration) {
+        assert!(timeout(time, self.offers.next()).await.is_err(), "something was offered");
     }
 
     pub(crate) async fn answer(&self, inbound: &Inbound, reply: &OfferReply) {
