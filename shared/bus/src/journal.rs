@@ -12,6 +12,9 @@ use crate::{
     subjects::{AIP_JOURNAL, RecordKey, RecordKind},
 };
 
+/// Room for the text of most entries, so that it is not moved while it is written.
+const USUAL_ENTRY_BYTES: usize = 4_096;
+
 /// A kind of record that the journal keeps.
 pub trait Record: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
     /// Its kind token.
@@ -151,15 +154,19 @@ impl Bus {
             receipts,
             notify,
         };
-        let payload = Bytes::from(serde_json::to_vec(&entry).map_err(|fault| BusError::Undecodable(Box::new(fault)))?);
-        let append = Append::new(key.entry(event), payload.clone())
-            .expecting(Expect::LastUnder { filter: key.filter(), sequence: expected });
+        let mut text = Vec::with_capacity(USUAL_ENTRY_BYTES);
+        serde_json::to_writer(&mut text, &entry).map_err(|fault| BusError::Undecodable(Box::new(fault)))?;
+        let payload = Bytes::from(text);
+        let append = || {
+            let guard = Expect::LastUnder { filter: key.filter(), sequence: expected };
+            Append::new(key.entry(event), payload.clone()).expecting(guard)
+        };
         let entry = Arc::new(entry);
         let stored =
             |sequence| Loaded { at: entry.state_time(), entry: Arc::clone(&entry), text: payload.clone(), sequence };
         let mut backoff = Backoff::new(limits::SAVE_ATTEMPTS_MAX);
         loop {
-            let fault = match self.port().append(append.clone()).await {
+            let fault = match self.port().append(append()).await {
                 Ok(sequence) => return Ok(stored(sequence)),
                 Err(fault) => fault,
             };

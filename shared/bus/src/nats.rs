@@ -18,6 +18,7 @@
 
 mod connect;
 mod lane;
+mod outgoing;
 mod pull;
 mod read;
 mod watch;
@@ -102,7 +103,9 @@ impl Link {
         within: Duration,
     ) -> Result<async_nats::Message, BusError> {
         let request = Request { payload: Some(payload), headers, timeout: Some(None), inbox: None };
-        let sent = timeout(within, self.client.send_request(subject, request)).await.map_err(wire::unavailable)?;
+        let client = self.client.clone();
+        let asking = async move { timeout(within, client.send_request(subject, request)).await };
+        let sent = self.outgoing.run(asking).await?.map_err(wire::unavailable)?;
         sent.map_err(|fault| match fault.kind() {
             RequestErrorKind::NoResponders => BusError::NoResponders,
             RequestErrorKind::InvalidSubject => BusError::Refused { code: wire::BAD_REQUEST },
@@ -123,17 +126,21 @@ impl Link {
         headers: HeaderMap,
         payload: Bytes,
     ) -> Result<(), BusError> {
-        let sent = async {
-            match (reply, headers.is_empty()) {
-                (None, true) => self.client.publish(subject, payload).await,
-                (None, false) => self.client.publish_with_headers(subject, headers, payload).await,
-                (Some(reply), true) => self.client.publish_with_reply(subject, reply, payload).await,
-                (Some(reply), false) => {
-                    self.client.publish_with_reply_and_headers(subject, reply, headers, payload).await
+        let (client, within) = (self.client.clone(), self.within);
+        let sending = async move {
+            let sent = async {
+                match (reply, headers.is_empty()) {
+                    (None, true) => client.publish(subject, payload).await,
+                    (None, false) => client.publish_with_headers(subject, headers, payload).await,
+                    (Some(reply), true) => client.publish_with_reply(subject, reply, payload).await,
+                    (Some(reply), false) => {
+                        client.publish_with_reply_and_headers(subject, reply, headers, payload).await
+                    }
                 }
-            }
+            };
+            timeout(within, sent).await
         };
-        timeout(self.within, sent).await.map_err(wire::unavailable)?.map_err(wire::publish_fault)
+        self.outgoing.run(sending).await?.map_err(wire::unavailable)?.map_err(wire::publish_fault)
     }
 }
 

@@ -54,12 +54,19 @@ fn write_array(items: &[Value], out: &mut String) {
 
 fn write_object(members: &Map<String, Value>, omit: &[&str], out: &mut String) {
     // Sorted here and not left to the map: a dependency that switches on `preserve_order` must change nothing.
-    let mut sorted: Vec<(&String, &Value)> = members.iter().collect();
-    sorted.sort_unstable_by(|left, right| left.0.as_bytes().cmp(right.0.as_bytes()));
+    if members.keys().is_sorted() {
+        write_members(members.iter(), omit, out);
+    } else {
+        let mut sorted: Vec<(&String, &Value)> = members.iter().collect();
+        sorted.sort_unstable_by(|left, right| left.0.as_bytes().cmp(right.0.as_bytes()));
+        write_members(sorted.into_iter(), omit, out);
+    }
+}
 
+fn write_members<'a>(members: impl Iterator<Item = (&'a String, &'a Value)>, omit: &[&str], out: &mut String) {
     let mut first = true;
     out.push('{');
-    for (name, value) in sorted {
+    for (name, value) in members {
         let inner = match omit.split_first() {
             Some((head, [])) if *head == name.as_str() => continue,
             Some((head, rest)) if *head == name.as_str() => rest,

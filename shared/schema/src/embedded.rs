@@ -1,7 +1,7 @@
 //! The schemas of the wire, compiled once.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use aip_types::{AipVersion, ErrorCode, MessageType, Timestamp};
 use jsonschema::{Registry, Validator};
@@ -14,11 +14,18 @@ use crate::rules::{FINDINGS_MAX, Rule};
 /// Where the schema files have their ids.
 const BASE: &str = "https://aip.dev/schemas/aip/";
 
-/// The compiled schemas of the wire: all of them, so that no message waits for a compiler. [`Schemas::embedded`] compiles
-/// at its first call, which takes tens of milliseconds: a process makes it at its start, off the async threads.
+/// The schemas of the wire. Each body is compiled once, at its first use, in some milliseconds: a process that answers
+/// messages makes that use at its start, off the async threads ([`Schemas::prepare`]), and keeps only what it answers.
 pub struct Schemas {
+    registry: Registry<'static>,
     header: Validator,
-    bodies: BTreeMap<MessageType, Validator>,
+    bodies: BTreeMap<MessageType, Body>,
+}
+
+struct Body {
+    /// Where its definition is in the schema of the envelope.
+    target: String,
+    compiled: OnceLock<Option<Validator>>,
 }
 
 static EMBEDDED: LazyLock<Option<Schemas>> = LazyLock::new(|| Schemas::new().ok());
@@ -50,19 +57,31 @@ impl Schemas {
             let properties = members.get_mut("properties").and_then(Value::as_object_mut);
             properties.map(|properties| properties.insert("body".to_owned(), json!({ "type": "object" })));
         }
-        let target_of = |kind: MessageType| {
+        let body_of = |kind: MessageType| {
             let pointer = format!("/$defs/MessageBody/properties/{}/$ref", kind.body_key());
-            root.pointer(&pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
+            let target = root.pointer(&pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+            (kind, Body { target, compiled: OnceLock::new() })
         };
-        let targets: Vec<_> = MessageType::ALL.iter().map(|kind| (*kind, target_of(*kind))).collect();
+        let bodies = MessageType::ALL.iter().copied().map(body_of).collect();
         let registry = Registry::new().add(format!("{BASE}envelope.schema.json"), root)?.prepare()?;
         let header = compile(&registry, &header)?;
-        let body_of = |(kind, target): (MessageType, String)| {
-            let schema = json!({ "$ref": format!("{BASE}envelope.schema.json{target}") });
-            compile(&registry, &schema).map(|validator| (kind, validator))
-        };
-        let bodies = targets.into_iter().map(body_of).collect::<Result<_, _>>()?;
-        Ok(Self { header, bodies })
+        Ok(Self { registry, header, bodies })
+    }
+
+    /// Compiles the bodies of these types, so that no message waits for it.
+    ///
+    /// # Errors
+    /// [`ErrorCode::Internal`]: one does not compile, which a test excludes.
+    pub fn prepare(&self, kinds: impl IntoIterator<Item = MessageType>) -> Result<(), Fault> {
+        kinds.into_iter().try_for_each(|kind| self.body(kind).map(drop))
+    }
+
+    fn body(&self, kind: MessageType) -> Result<&Validator, Fault> {
+        let compiled = self.bodies.get(&kind).and_then(|body| {
+            let schema = || json!({ "$ref": format!("{BASE}envelope.schema.json{}", body.target) });
+            body.compiled.get_or_init(|| compile(&self.registry, &schema()).ok()).as_ref()
+        });
+        compiled.ok_or_else(|| Fault::new(ErrorCode::Internal, "", "schemas"))
     }
 
     /// Checks an envelope: version, type and body key by hand, then the envelope's own members, then the one body by its
@@ -96,18 +115,12 @@ impl Schemas {
 
     /// Every finding in one body; `prefix` leads to the object that holds it.
     pub(crate) fn body_findings(&self, kind: MessageType, prefix: &str, body: &Value) -> Vec<Fault> {
-        match self.bodies.get(&kind) {
-            Some(validator) => all(validator, &join(prefix, kind.body_key()), body),
-            None => vec![Fault::new(ErrorCode::Internal, "", "schemas")],
-        }
+        self.body(kind).map_or_else(|fault| vec![fault], |body_of| all(body_of, &join(prefix, kind.body_key()), body))
     }
 
     /// Every finding in a manifest that stands alone.
     pub(crate) fn manifest_findings(&self, document: &Value) -> Vec<Fault> {
-        match self.bodies.get(&MessageType::Manifest) {
-            Some(validator) => all(validator, "", document),
-            None => vec![Fault::new(ErrorCode::Internal, "", "schemas")],
-        }
+        self.body(MessageType::Manifest).map_or_else(|fault| vec![fault], |manifest| all(manifest, "", document))
     }
 
     /// Checks one body against the schema of its type; pointers begin at the envelope.
@@ -115,8 +128,7 @@ impl Schemas {
     /// # Errors
     /// [`ErrorCode::EnvelopeInvalid`] with the first place that violates the schema.
     pub fn check_body(&self, kind: MessageType, body: &Value) -> Result<(), Fault> {
-        let validator = self.bodies.get(&kind).ok_or_else(|| Fault::new(ErrorCode::Internal, "", "schemas"))?;
-        check(validator, ErrorCode::EnvelopeInvalid, &join("/body", kind.body_key()), body)
+        check(self.body(kind)?, ErrorCode::EnvelopeInvalid, &join("/body", kind.body_key()), body)
     }
 }
 
@@ -238,7 +250,9 @@ mod tests {
 
     #[test]
     fn every_body_compiles_and_every_file_is_embedded_under_its_id() {
-        assert_eq!(Schemas::new().unwrap().bodies.len(), 58);
+        let schemas = Schemas::new().unwrap();
+        assert_eq!(schemas.bodies.len(), 58);
+        schemas.prepare(MessageType::ALL.iter().copied()).unwrap();
         assert_eq!(FILES.len(), 52);
         let envelope: Value = serde_json::from_str(include_str!("../../../schemas/aip/envelope.schema.json")).unwrap();
         for (name, text) in FILES {

@@ -61,8 +61,6 @@ impl Context {
     /// # Errors
     /// The server cannot be reached, or refuses the user.
     pub async fn connect(name: &'static str, settings: &Settings, args: &BusArgs) -> anyhow::Result<Self> {
-        // No message waits for the compiler, and no async thread runs it (AIP 1.0 §22.8).
-        let compiled = tokio::task::spawn_blocking(|| aip_schema::Schemas::embedded().map(|_| ()));
         let mut connect = Connect::new(args.nats_url.clone(), name)
             .with_seed(Seed::File(args.nkey_file.clone()))
             .with_inbox_prefix(aip_bus::accounts::inbox_prefix(name));
@@ -71,7 +69,6 @@ impl Context {
         front.name = format!("{name}-front");
         let connected = async { tokio::try_join!(NatsPort::connect(connect), NatsPort::connect(front)) };
         let (port, front) = connected.await.with_context(|| format!("connecting {name} to the bus"))?;
-        compiled.await?.context("compiling the schemas of the wire")?;
         let context = Self {
             name,
             bus: Bus::new(Arc::new(port)),

@@ -12,7 +12,7 @@ use aip_bus::{
     subjects::{Origin, Tenant},
 };
 use aip_schema::Received;
-use aip_types::{Envelope, ErrorCode, Principal, ProtocolError, limits, transport::TransportMessage};
+use aip_types::{Envelope, ErrorCode, MessageType, Principal, ProtocolError, limits, transport::TransportMessage};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -141,10 +141,12 @@ impl Receiver {
             correlation: correlation.clone(),
             caller: caller.map(|caller| Arc::clone(&caller.known)),
         };
-        let Received { document, envelope } = Received::of(document).map_err(|fault| refuse(fault.error(), None))?;
-        if envelope.message_type.subject_token() != origin.type_token() {
+        // Another type than the subject's is not read any further: only the types of this owner are prepared for.
+        let announced = document.get("message_type").and_then(Value::as_str).and_then(MessageType::from_wire);
+        if announced.is_some_and(|announced| announced.subject_token() != origin.type_token()) {
             return Err(refuse(ErrorCode::TypeMismatch.into(), None));
         }
+        let Received { document, envelope } = Received::of(document).map_err(|fault| refuse(fault.error(), None))?;
         let caller = self.authenticate(inbound, &origin, &envelope, &document).map_err(|error| refuse(error, None))?;
         let Authenticated { caller, signer } = caller;
         self.admit_once(&envelope, signer.as_deref()).await.map_err(|error| refuse(error, Some(&caller)))?;

@@ -6,6 +6,7 @@ use aip_bus::{
     BusError, Inbound,
     subjects::{Owner, is_foreign, owner_subjects},
 };
+use aip_schema::Schemas;
 use aip_types::{ErrorCategory, ErrorCode, ProtocolError, limits};
 use anyhow::Context as _;
 use futures::StreamExt;
@@ -28,6 +29,10 @@ impl Context {
         F: Fn(Request) -> A + Clone + Send + Sync + 'static,
         A: Future<Output = Result<Answer, ProtocolError>> + Send + 'static,
     {
+        let kinds = owner.messages();
+        // No message waits for the compiler, and no async thread runs it (AIP 1.0 §22.8).
+        let compiled = tokio::task::spawn_blocking(move || Schemas::embedded()?.prepare(kinds));
+        compiled.await?.context("compiling the schemas of the wire")?;
         let desk = Desk {
             receiver: Receiver::new(self.bus.clone(), Arc::clone(&self.directory)),
             audit: Audit::new(self.bus.clone(), self.name),

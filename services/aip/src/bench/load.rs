@@ -31,6 +31,18 @@ pub(super) struct Measured {
     pub(super) answers: usize,
     /// Calls in all, warm-up included.
     pub(super) calls: u64,
+    /// Of each answer.
+    took: Vec<Duration>,
+    lasted: Duration,
+}
+
+impl Measured {
+    /// Two slices of one row.
+    pub(super) fn and(mut self, other: Self) -> anyhow::Result<Self> {
+        self.took.extend(other.took);
+        let calls = self.calls.saturating_add(other.calls);
+        Ok(Self { calls, ..summary(self.took, self.lasted.saturating_add(other.lasted))? })
+    }
 }
 
 /// Numbers are never used twice in a process: keys and ids are made of them.
@@ -44,6 +56,11 @@ pub(super) fn fresh() -> u64 {
 impl Load {
     pub(super) fn new(in_flight: u16, lasts: Duration) -> Self {
         Self { in_flight, lasts }
+    }
+
+    /// The same for a part of the time.
+    pub(super) fn slice(self, parts: u32) -> Self {
+        Self { lasts: self.lasts / parts, ..self }
     }
 
     pub(super) fn in_flight(self) -> u16 {
@@ -106,7 +123,7 @@ fn summary(mut took: Vec<Duration>, lasts: Duration) -> anyhow::Result<Measured>
     let answers = took.len();
     #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
     let rate = answers as f64 / lasts.as_secs_f64();
-    Ok(Measured { rate, p50, p99, answers, calls: 0 })
+    Ok(Measured { rate, p50, p99, answers, calls: 0, took, lasted: lasts })
 }
 
 #[cfg(test)]

@@ -85,10 +85,11 @@ pub(super) fn entry(id: &str, event: &str, bytes: usize, expected: Sequence) -> 
         .expecting(Expect::LastUnder { filter: format!("{subject}.*"), sequence: expected })
 }
 
-/// The streams, as the fleet has its own, but without live copies.
+/// The streams, as the fleet has its own (`design.md` §2): a ceiling is about the client and not about the server's work.
 pub(super) fn streams(replicas: u8) -> [StreamSpec; 3] {
     let mut journal = StreamSpec::new(JOURNAL, &["benchj.>"]);
     journal.deny_delete = true;
+    journal.republish = Some(("benchj.>".to_owned(), "benchlive.>".to_owned()));
     let bucket = |name: &str, subject: &str| {
         let mut bucket = StreamSpec::new(name, &[subject]);
         bucket.per_subject = Some(1);

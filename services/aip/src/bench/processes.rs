@@ -27,6 +27,14 @@ pub(super) struct Cpu {
 }
 
 impl Cpu {
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            services_ms: self.services_ms.saturating_add(other.services_ms),
+            server_ms: self.server_ms.saturating_add(other.server_ms),
+            bench_ms: self.bench_ms.saturating_add(other.bench_ms),
+        }
+    }
+
     fn since(self, before: Self) -> Self {
         Self {
             services_ms: self.services_ms.saturating_sub(before.services_ms),

@@ -65,9 +65,10 @@ impl Target {
     }
 }
 
-/// A connection as the user of a seed.
+/// A connection as the user of a seed: the client as it comes, which is what a ceiling is about.
 pub(super) async fn connect(url: &str, seed: &Path, inbox_prefix: Option<String>) -> anyhow::Result<NatsPort> {
     let mut connect = Connect::new(url, "aip-bench").with_seed(Seed::File(seed.to_owned()));
+    connect.gathers = false;
     if let Some(prefix) = inbox_prefix {
         connect = connect.with_inbox_prefix(prefix);
     }

@@ -13,7 +13,7 @@ use async_nats::{Client, ConnectOptions, Event};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::{sync::watch, time::timeout};
 
-use super::{BUS_TIMEOUT_MS, wire};
+use super::{BUS_TIMEOUT_MS, outgoing::Outgoing, wire};
 use crate::BusError;
 
 const PING_INTERVAL: Duration = Duration::from_secs(10);
@@ -51,6 +51,8 @@ pub struct Connect {
     pub within: Duration,
     /// How long a call waits for its answer.
     pub timeout: Duration,
+    /// What many tasks send goes out together: fewer system calls under load.
+    pub gathers: bool,
 }
 
 impl Connect {
@@ -65,6 +67,7 @@ impl Connect {
             ca_file: None,
             within: Duration::from_secs(10),
             timeout: Duration::from_millis(BUS_TIMEOUT_MS),
+            gathers: true,
         }
     }
 
@@ -114,7 +117,8 @@ impl Connect {
         let mut first = epochs.clone();
         let up = timeout(self.within, first.wait_for(|&epoch| epoch > 0)).await.map(|seen| seen.map(|_| ()));
         up.map_err(wire::unavailable)?.map_err(wire::unavailable)?;
-        Ok(Link { client, epochs, tally, within: self.timeout })
+        let outgoing = if self.gathers { Outgoing::together() } else { Outgoing::Alone };
+        Ok(Link { client, outgoing, epochs, tally, within: self.timeout })
     }
 }
 
@@ -153,6 +157,7 @@ pub(super) fn jittered(whole: Duration) -> Duration {
 #[derive(Clone, Debug)]
 pub(super) struct Link {
     pub(super) client: Client,
+    pub(super) outgoing: Outgoing,
     /// Counts the connections made: a change tells that everything asked on the old one is lost.
     pub(super) epochs: watch::Receiver<u64>,
     pub(super) within: Duration,
