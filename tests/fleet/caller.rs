@@ -2,12 +2,17 @@
 
 use std::{path::Path, time::Duration};
 
-use aip_types::MessageType;
+use aip_types::{
+    MessageType,
+    sse::{Decoder, ServerEvent},
+};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
 
 /// How long a caller waits for one answer before it asks again.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
+/// Bytes of one server-sent event.
+const EVENT_BYTES_MAX: usize = 2 << 20;
 const AGAIN: Duration = Duration::from_millis(50);
 
 /// An HTTP client: one base URL, one token or none.
@@ -123,6 +128,59 @@ impl Http {
             sleep(pause).await;
         }
         panic!("{} has no end within {within:?}; last: {last}", action["id"]);
+    }
+}
+
+/// One server-sent event.
+#[derive(Clone, Debug)]
+pub(crate) struct Told {
+    pub(crate) id: String,
+    pub(crate) event: String,
+    pub(crate) envelope: Value,
+}
+
+impl Told {
+    /// The number of its chunk.
+    pub(crate) fn chunk(&self) -> Option<u64> {
+        self.envelope.pointer("/body/stream_chunk/sequence").and_then(Value::as_u64)
+    }
+
+    /// The kind of its event.
+    pub(crate) fn kind(&self) -> Option<&str> {
+        self.envelope.pointer("/body/action_events/events/0/kind").and_then(Value::as_str)
+    }
+}
+
+impl Http {
+    /// Follows a stream until it ends, breaks, or `on` has enough. An answer that is no stream is an error.
+    pub(crate) async fn follow(
+        &self,
+        path: &str,
+        last_id: Option<&str>,
+        mut on: impl FnMut(Told) -> bool,
+    ) -> Result<(), String> {
+        let mut request = self.request(reqwest::Method::GET, path).header("accept", "text/event-stream");
+        if let Some(id) = last_id {
+            request = request.header("last-event-id", id);
+        }
+        let mut response = request.send().await.map_err(|fault| fault.to_string())?;
+        let media = response.headers().get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
+        if response.status() != 200 || media != "text/event-stream" {
+            return Err(response.status().as_u16().to_string());
+        }
+        let mut decoder = Decoder::new(EVENT_BYTES_MAX);
+        while let Some(piece) = response.chunk().await.map_err(|fault| fault.to_string())? {
+            let mut events = Vec::new();
+            decoder.feed(&piece, &mut events).map_err(|fault| fault.to_string())?;
+            for ServerEvent { id, event, data } in events {
+                let told =
+                    Told { id, event, envelope: serde_json::from_str(&data).map_err(|fault| fault.to_string())? };
+                if !on(told) {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
     }
 }
 

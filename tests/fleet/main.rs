@@ -17,6 +17,7 @@ mod caller;
 mod cancel;
 mod chaos;
 mod fences;
+mod following;
 mod harness;
 mod idempotency;
 mod outage;

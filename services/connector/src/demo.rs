@@ -19,6 +19,7 @@ const ECHO_CHARACTERS_MAX: u32 = 65_536;
 const NUMBERS_MAX: u32 = 10_000;
 const SLOW_SECONDS_MAX: u32 = 3_600;
 const SLOW_PARTS: u32 = 10;
+const SLOW_PARTS_MAX: u32 = 100_000;
 const NOTE_CHARACTERS_MAX: u32 = 4_096;
 const CODE_CHARACTERS_MAX: u32 = 128;
 
@@ -142,11 +143,12 @@ impl Handler for Append {
 
 fn slow() -> Capability {
     let seconds = json!({ "type": "number", "minimum": 0, "maximum": SLOW_SECONDS_MAX });
+    let parts = json!({ "type": "integer", "minimum": 1, "maximum": SLOW_PARTS_MAX });
     capability(Terms {
         id: "cap:demo:slow",
         name: "Slow",
-        description: "Takes some seconds and tells how far it is.",
-        input: object(json!({ "seconds": seconds }), &["seconds"]),
+        description: "Takes some seconds and tells how far it is, in 10 parts or as many as are asked for.",
+        input: object(json!({ "seconds": seconds, "parts": parts }), &["seconds"]),
         output: object(json!({ "seconds": { "type": "number" } }), &["seconds"]),
         effect: SideEffect::Read,
         requirement: IdempotencyRequirement::Optional,
@@ -162,13 +164,15 @@ impl Handler for Slow {
     async fn call(&self, work: &Work) -> Result<Value, Failure> {
         let asked = work.input.get("seconds").cloned().unwrap_or_else(|| json!(0));
         let seconds = asked.as_f64().unwrap_or_default().clamp(0.0, f64::from(SLOW_SECONDS_MAX));
-        let part = Duration::from_secs_f64(seconds / f64::from(SLOW_PARTS));
-        for done in 1..=SLOW_PARTS {
+        let asked_parts = work.input.get("parts").and_then(Value::as_u64).and_then(|parts| u32::try_from(parts).ok());
+        let parts = asked_parts.unwrap_or(SLOW_PARTS).clamp(1, SLOW_PARTS_MAX);
+        let part = Duration::from_secs_f64(seconds / f64::from(parts));
+        for done in 1..=parts {
             tokio::select! {
                 () = tokio::time::sleep(part) => {}
                 why = work.cancelled() => return Err(stopped(why)),
             }
-            work.chunk(StreamChunkKind::Progress, Some(json!({ "done": done, "of": SLOW_PARTS }))).await?;
+            work.chunk(StreamChunkKind::Progress, Some(json!({ "done": done, "of": parts }))).await?;
         }
         // Not by `json!`, which would write the number anew.
         Ok(Value::Object([("seconds".to_owned(), asked)].into_iter().collect()))

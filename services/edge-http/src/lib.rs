@@ -3,6 +3,7 @@
 //! It authenticates tokens, forwards what was posted byte for byte and decides nothing; the owner of the message type does
 //! (`aip_bus::subjects::owner`). What other edges need as well stands in `aip-edge`. Start reading at [`serve`].
 
+mod follow;
 mod post;
 mod query;
 mod read;
@@ -49,6 +50,7 @@ fn router(ctx: &Context) -> Router {
         .route("/aip/v1/actions/{action_id}/cancel", post(post::cancel))
         .route("/aip/v1/actions/{action_id}/result", get(read::result))
         .route("/aip/v1/actions/{action_id}/events", get(read::events))
+        .route("/aip/v1/actions/{action_id}/chunks", get(read::chunks))
         .route("/aip/v1/receipts/{chain_id}", get(read::receipts))
         .route("/schemas/aip/", get(schemas::list))
         .route("/schemas/aip/{file}", get(schemas::file))

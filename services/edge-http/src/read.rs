@@ -1,9 +1,10 @@
 //! The convenience reads: a query string becomes a request message, and only the body of its answer is shown.
 
 use aip_edge::{Edge, MediaType, Message, Refusal};
+use aip_service::receive::EdgeContext;
 use aip_types::{
-    ActionEventsRequest, ActionId, ActionResultRequest, ActionStatusRequest, ErrorCode, ManifestFilter,
-    ManifestRequest, MessageBody, ProtocolError, ReceiptQueryRequest, RiskLevel, SideEffect,
+    ActionEventsRequest, ActionId, ActionResultRequest, ActionStatusRequest, ManifestFilter, ManifestRequest,
+    MessageBody, ProtocolError, ReceiptQueryRequest, RiskLevel, SideEffect,
 };
 use axum::{
     body::Body,
@@ -11,7 +12,10 @@ use axum::{
     http::{HeaderMap, Response, Uri},
 };
 
-use crate::query::{Query, invalid};
+use crate::{
+    follow,
+    query::{Query, invalid},
+};
 
 /// The one id in a path. What cannot be decoded is no id.
 pub(crate) type Id = Result<Path<String>, PathRejection>;
@@ -55,7 +59,35 @@ pub(crate) async fn events(
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response<Body>, Refusal> {
-    read(&edge, &headers, &uri, |query| events_request(action_id(id)?, query)).await
+    events_of(edge, id, headers, &uri, events_request).await
+}
+
+/// `GET /aip/v1/actions/{action_id}/chunks`: the same, but nothing else than chunks.
+pub(crate) async fn chunks(
+    State(edge): State<Edge>,
+    id: Id,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Result<Response<Body>, Refusal> {
+    events_of(edge, id, headers, &uri, chunks_request).await
+}
+
+/// A page, or a stream for who asks for one.
+async fn events_of(
+    edge: Edge,
+    id: Id,
+    headers: HeaderMap,
+    uri: &Uri,
+    translate: impl FnOnce(ActionId, &mut Query) -> Result<ActionEventsRequest, ProtocolError>,
+) -> Result<Response<Body>, Refusal> {
+    let context = edge.require(&headers)?;
+    let mut query = Query::of(uri)?;
+    let request = translate(action_id(id)?, &mut query)?;
+    query.end()?;
+    if request.follow || follow::is_wanted(&headers) {
+        return follow::follow(edge, headers, request).await;
+    }
+    answered(&edge, &context, request.into(), None).await
 }
 
 /// `GET /aip/v1/receipts/{chain_id}`.
@@ -83,8 +115,17 @@ async fn read(
     let mut query = Query::of(uri)?;
     let (body, wait_ms) = translate(&mut query)?;
     query.end()?;
+    answered(edge, &context, body, wait_ms).await
+}
+
+async fn answered(
+    edge: &Edge,
+    context: &EdgeContext,
+    body: MessageBody,
+    wait_ms: Option<u64>,
+) -> Result<Response<Body>, Refusal> {
     let message = Message::translated(body, wait_ms)?;
-    let answer = edge.forward(&message, &context).await;
+    let answer = edge.forward(&message, context).await;
     let answer = answer.map_err(|error| Refusal::new(error, message.correlation().clone(), MediaType::default()))?;
     Ok(answer.into_body(MediaType::default()))
 }
@@ -135,21 +176,25 @@ fn result_request(id: ActionId, query: &mut Query) -> Translated {
     Ok((request.into(), wait_ms))
 }
 
-fn events_request(id: ActionId, query: &mut Query) -> Translated {
-    if query.is_set("follow")? {
-        return Err(ProtocolError::from(ErrorCode::QueryInvalid).with_finding("/follow", "not_served"));
-    }
+/// The kind that stands for chunks.
+const CHUNK_KIND: &str = "aip.stream.chunk";
+
+fn chunks_request(id: ActionId, query: &mut Query) -> Result<ActionEventsRequest, ProtocolError> {
+    Ok(ActionEventsRequest { kinds: vec![CHUNK_KIND.to_owned()], include_chunks: true, ..events_request(id, query)? })
+}
+
+fn events_request(id: ActionId, query: &mut Query) -> Result<ActionEventsRequest, ProtocolError> {
     let mut kinds: Vec<String> = query.list("kinds")?;
     kinds.extend(query.text("kind"));
-    let request = ActionEventsRequest {
+    Ok(ActionEventsRequest {
         tenant_id: query.text("tenant_id"),
         cursor: query.text("cursor"),
         limit: query.number("limit")?,
         kinds,
         include_chunks: query.is_set("include_chunks")?,
+        follow: query.is_set("follow")?,
         ..ActionEventsRequest::new(id)
-    };
-    Ok((request.into(), None))
+    })
 }
 
 #[cfg(test)]
@@ -167,6 +212,10 @@ mod tests {
     fn pointer(error: ProtocolError) -> String {
         assert_eq!(error.code, "aip.query.invalid");
         error.details.unwrap()["pointer"].as_str().unwrap().to_owned()
+    }
+
+    fn page_of(query: &mut Query) -> Translated {
+        events_request(id(), query).map(|request| (request.into(), None))
     }
 
     fn id() -> ActionId {
@@ -188,8 +237,7 @@ mod tests {
             result.unwrap(),
             r#"{"action_result_request":{"action_id":"act_1","include_receipt":true,"include_terminal_events":true}}"#
         );
-        let events =
-            translated("cursor=c%201&limit=7&kinds=a,b&kind=c&follow=false", |query| events_request(id(), query));
+        let events = translated("cursor=c%201&limit=7&kinds=a,b&kind=c&follow=false", |query| page_of(query));
         assert_eq!(
             events.unwrap(),
             r#"{"action_events_request":{"action_id":"act_1","cursor":"c 1","limit":7,"kinds":["a","b","c"]}}"#
@@ -222,13 +270,13 @@ mod tests {
             assert_eq!(translated(query, |query| status_request(id(), query)), Err(place.to_owned()), "{query}");
         }
         for (query, place) in [
-            ("follow=true", "/follow"),
+            ("follow=yes", "/follow"),
             ("limit=1.5", "/limit"),
             ("limit=4294967296", "/limit"),
             ("kinds=a,,b", "/kinds"),
             ("kinds=", "/kinds"),
         ] {
-            assert_eq!(translated(query, |query| events_request(id(), query)), Err(place.to_owned()), "{query}");
+            assert_eq!(translated(query, |query| page_of(query)), Err(place.to_owned()), "{query}");
         }
         for (query, place) in [
             ("risk=odd", "/risk"),

@@ -26,7 +26,8 @@ pub use record::{
 };
 pub use streams::{
     AIP_AUDIT, AIP_BLOBS, AIP_CHUNKS, AIP_JOURNAL, AIP_QUARANTINE, AIP_TRIGGERS, KV_AIP_IDEMPOTENCY, KV_AIP_LEASES,
-    KV_AIP_LIVENESS, KV_AIP_REGISTRY, KV_AIP_REPLAY, Lane, LaneKind, REPUBLISH, STREAMS, StreamName, lane, lanes,
+    KV_AIP_LIVENESS, KV_AIP_REGISTRY, KV_AIP_REPLAY, Lane, LaneKind, REPUBLISH, REPUBLISH_CHUNKS, STREAMS, StreamName,
+    lane, lanes,
 };
 pub use token::{BadToken, ConnectorName, TOKEN_BYTES_MAX, Tenant, Token, VPS, Vp, id_token};
 pub use work::{Report, control, control_all, parse_report, report, report_all, work, work_all};

@@ -64,10 +64,21 @@ pub struct StreamSpec {
     pub allow_schedules: bool,
     /// The server leaves a marker for what has expired, for this time.
     pub marker_ttl: Option<Duration>,
-    /// Source and destination of live copies.
-    pub republish: Option<(String, String)>,
+    /// Live copies.
+    pub republish: Option<Republish>,
     /// Copies of the stream.
     pub replicas: u8,
+}
+
+/// Live copies of a stream's messages, once they are stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Republish {
+    /// What is copied.
+    pub source: String,
+    /// Where to.
+    pub destination: String,
+    /// Without the payload.
+    pub headers_only: bool,
 }
 
 impl StreamSpec {
@@ -119,8 +130,15 @@ impl StreamSpec {
         if let Some(ttl) = self.marker_ttl {
             set("subject_delete_marker_ttl", json!(nanos(ttl)));
         }
-        if let Some((source, destination)) = &self.republish {
-            set("republish", json!({ "src": source, "dest": destination }));
+        if let Some(Republish { source, destination, headers_only }) = &self.republish {
+            // The server leaves the member out where it is false, and `verify` compares.
+            set(
+                "republish",
+                match headers_only {
+                    true => json!({ "src": source, "dest": destination, "headers_only": true }),
+                    false => json!({ "src": source, "dest": destination }),
+                },
+            );
         }
         config
     }
@@ -174,6 +192,10 @@ impl Default for Topology {
     }
 }
 
+fn republish((source, destination): (&str, &str), headers_only: bool) -> Republish {
+    Republish { source: source.to_owned(), destination: destination.to_owned(), headers_only }
+}
+
 impl Topology {
     /// Every stream, in the order of creation.
     #[must_use]
@@ -185,11 +207,11 @@ impl Topology {
         let mut spec = StreamSpec { replicas: self.replicas, ..StreamSpec::new(stream.name, stream.subjects) };
         match stream.name {
             subjects::AIP_JOURNAL => {
-                let (source, destination) = subjects::REPUBLISH;
-                spec.republish = Some((source.to_owned(), destination.to_owned()));
+                spec.republish = Some(republish(subjects::REPUBLISH, false));
                 spec.bytes_max = self.journal_bytes;
                 spec.deny_delete = true;
             }
+            subjects::AIP_CHUNKS => spec.republish = Some(republish(subjects::REPUBLISH_CHUNKS, true)),
             subjects::AIP_TRIGGERS => {
                 spec.work_queue = true;
                 spec.discard_new = false; // a stream with schedules cannot discard new

@@ -4,14 +4,14 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use aip_bus::{
     Bus, BusError, Headers,
-    subjects::{Peer, owner},
+    subjects::{Peer, Tenant, owner},
 };
 use aip_service::{
-    Context, Directory,
+    Context, Directory, Tasks,
     receive::{CONTEXT_HEADER, EdgeContext},
     since_start,
 };
-use aip_types::{ErrorBody, ErrorCode, MessageType, ProtocolError, limits};
+use aip_types::{ErrorBody, ErrorCode, MessageBody, MessageType, ProtocolError, limits};
 use axum::http::HeaderMap;
 use bytes::Bytes;
 use serde::Deserialize;
@@ -26,13 +26,19 @@ pub struct Edge {
     bus: Bus,
     peer: Peer,
     directory: Arc<Directory>,
+    pub(crate) tasks: Tasks,
 }
 
 impl Edge {
     /// The edge of a running service.
     #[must_use]
     pub fn new(ctx: &Context) -> Self {
-        Self { bus: ctx.bus.clone(), peer: ctx.peer.clone(), directory: Arc::clone(&ctx.directory) }
+        Self {
+            bus: ctx.bus.clone(),
+            peer: ctx.peer.clone(),
+            directory: Arc::clone(&ctx.directory),
+            tasks: ctx.tasks.clone(),
+        }
     }
 
     /// Who sends a request; nobody where only a signature can tell.
@@ -73,6 +79,17 @@ impl Edge {
             tracing::error!(message_type = %message.message_type, %fault, "an owner's answer cannot be read");
             ErrorCode::Internal.into()
         })
+    }
+}
+
+impl Edge {
+    pub(crate) const fn bus(&self) -> &Bus {
+        &self.bus
+    }
+
+    /// The tenant of whoever was identified.
+    pub(crate) fn tenant(&self, context: &EdgeContext) -> Option<Tenant> {
+        context.principal.as_ref().and_then(|id| self.directory.by_id(id)).map(|known| known.tenant.clone())
     }
 }
 
@@ -134,6 +151,23 @@ enum Unreadable {
 }
 
 impl Answer {
+    /// The error, where it is one.
+    #[must_use]
+    pub fn error(&self) -> Option<&ProtocolError> {
+        if let Kind::Error(error) = &self.kind { Some(error) } else { None }
+    }
+
+    /// The body, typed.
+    ///
+    /// # Errors
+    /// `aip.internal`: it is none.
+    pub fn body(&self) -> Result<MessageBody, ProtocolError> {
+        aip_types::exact::read(&self.body).map_err(|fault| {
+            tracing::error!(line = fault.line(), column = fault.column(), "an owner's body cannot be read");
+            ErrorCode::Internal.into()
+        })
+    }
+
     fn read(payload: &Bytes) -> Result<Self, Unreadable> {
         #[derive(Deserialize)]
         struct Wrapper<'a> {

@@ -4,6 +4,7 @@
 //! its word about the sender beside it. It must never hold state of an action. Start reading at [`Edge::forward`].
 
 mod forward;
+mod live;
 mod media;
 mod message;
 mod observe;
@@ -14,6 +15,7 @@ pub mod bearer;
 pub mod body;
 
 pub use forward::{Answer, Edge};
+pub use live::News;
 pub use media::MediaType;
 pub use message::Message;
 pub use observe::{bounded, observed};

@@ -10,6 +10,7 @@ use std::{
 };
 
 use aip_service::{Tasks, since_start};
+use aip_types::limits;
 use axum::{Router, serve::Listener};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
@@ -18,8 +19,8 @@ use tokio::{
     time::{Sleep, sleep},
 };
 
-/// Connections of one edge. More wait in the listener's queue.
-const CONNECTIONS_MAX: usize = 8_192;
+/// Connections of one edge: one for each follower, and room for requests. More wait in the listener's queue.
+const CONNECTIONS_MAX: usize = limits::FOLLOWERS_MAX + 2_048;
 /// Time of a connection without traffic, and from the first byte of a request to the first byte of its answer: more than
 /// the body's time and the longest wait for an owner together.
 const PATIENCE: Duration = Duration::from_secs(75);

@@ -121,6 +121,8 @@ const _: () = assert!(ALIVE_EVERY_MS * 2 < LIVENESS_TTL_MS);
 /// Bytes of an id from outside that is copied into an answer.
 pub const ID_BYTES_MAX: usize = 1_024;
 
+/// Followers of live streams in one process.
+pub const FOLLOWERS_MAX: usize = 10_000;
 /// Requests in work in one process.
 pub const REQUESTS_IN_FLIGHT_MAX: usize = 1_024;
 

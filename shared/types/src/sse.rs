@@ -7,7 +7,7 @@ use core::mem;
 use serde_json::Value;
 
 use crate::action::StreamChunkKind;
-use crate::message::MessageType;
+use crate::message::{MessageBody, MessageType};
 use crate::wire::wire_enum;
 
 wire_enum! {
@@ -39,6 +39,13 @@ wire_enum! {
 }
 
 impl EventName {
+    /// The name for a message.
+    #[must_use]
+    pub fn of_body(body: &MessageBody) -> Self {
+        let done = matches!(body, MessageBody::StreamChunk(chunk) if chunk.kind == StreamChunkKind::Done);
+        Self::of_kind(Some(body.message_type()), done)
+    }
+
     /// The name for an envelope, by the body that it has.
     #[must_use]
     pub fn of(envelope: &Value) -> Self {
@@ -46,10 +53,14 @@ impl EventName {
         else {
             return Self::Message;
         };
-        let done = || body.get("kind").and_then(Value::as_str) == Some(StreamChunkKind::Done.as_str());
-        match MessageType::from_body_key(key) {
+        let done = body.get("kind").and_then(Value::as_str) == Some(StreamChunkKind::Done.as_str());
+        Self::of_kind(MessageType::from_body_key(key), done)
+    }
+
+    const fn of_kind(kind: Option<MessageType>, done: bool) -> Self {
+        match kind {
             Some(MessageType::Ack) => Self::Ack,
-            Some(MessageType::StreamChunk) if done() => Self::Done,
+            Some(MessageType::StreamChunk) if done => Self::Done,
             Some(MessageType::StreamChunk) => Self::Chunk,
             Some(MessageType::ActionResult) => Self::Result,
             Some(MessageType::DelegationRequest) => Self::DelegationRequest,
@@ -96,12 +107,20 @@ pub enum SseFault {
 ///
 /// Source: AIP 1.0 §20.2.
 pub fn frame(id: &str, retry_ms: Option<u64>, envelope: &Value) -> Result<String, SseFault> {
-    if id.is_empty() || id.contains(['\r', '\n', '\0']) {
+    // JSON escapes line ends inside strings, and compact JSON has none outside.
+    frame_text(id, retry_ms, EventName::of(envelope), &envelope.to_string())
+}
+
+/// The same for an envelope that is written already, as compact JSON.
+///
+/// # Errors
+/// [`SseFault::Id`]; also for a text with a line end, which would be more than one line of data.
+pub fn frame_text(id: &str, retry_ms: Option<u64>, name: EventName, envelope: &str) -> Result<String, SseFault> {
+    if envelope.contains(['\r', '\n']) || id.is_empty() || id.contains(['\r', '\n', '\0']) {
         return Err(SseFault::Id);
     }
     let retry = retry_ms.map(|ms| format!("retry: {ms}\n")).unwrap_or_default();
-    // JSON escapes line ends inside strings, and compact JSON has none outside.
-    Ok(format!("id: {id}\n{retry}event: {}\ndata: {envelope}\n\n", EventName::of(envelope)))
+    Ok(format!("id: {id}\n{retry}event: {name}\ndata: {envelope}\n\n"))
 }
 
 /// A comment, which readers drop: it keeps a silent connection open. Line ends begin a new comment line.

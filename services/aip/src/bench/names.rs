@@ -2,7 +2,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use aip_bus::{Append, Expect, Port, Sequence, topology::StreamSpec};
+use aip_bus::{
+    Append, Expect, Port, Sequence,
+    topology::{Republish, StreamSpec},
+};
 use bytes::Bytes;
 
 use super::fleet::Kind;
@@ -89,7 +92,8 @@ pub(super) fn entry(id: &str, event: &str, bytes: usize, expected: Sequence) -> 
 pub(super) fn streams(replicas: u8) -> [StreamSpec; 3] {
     let mut journal = StreamSpec::new(JOURNAL, &["benchj.>"]);
     journal.deny_delete = true;
-    journal.republish = Some(("benchj.>".to_owned(), "benchlive.>".to_owned()));
+    journal.republish =
+        Some(Republish { source: "benchj.>".to_owned(), destination: "benchlive.>".to_owned(), headers_only: false });
     let bucket = |name: &str, subject: &str| {
         let mut bucket = StreamSpec::new(name, &[subject]);
         bucket.per_subject = Some(1);

@@ -106,7 +106,7 @@ pub fn service_permissions(user: ServiceUser, peer: &Peer) -> Permissions {
         ServiceUser::Bootstrap => bootstrap(permissions),
         ServiceUser::Admission => admission(permissions, peer),
         ServiceUser::Scheduler => scheduler(permissions, peer),
-        ServiceUser::EdgeHttp => permissions.publish([peer.subjects()]).subscribe(["aipl.>"]),
+        ServiceUser::EdgeHttp => permissions.publish([peer.subjects()]).subscribe(["aipl.>", "aipc.>"]),
         ServiceUser::Observer => observer(permissions),
     }
 }

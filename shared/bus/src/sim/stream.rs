@@ -9,6 +9,7 @@ use aip_types::{Millis, Timestamp};
 use bytes::Bytes;
 
 use super::live::matches_subject;
+use crate::topology::Republish;
 use crate::{
     BusError,
     port::{Append, Expect, Headers, Inbound, Schedule, Sequence, Stored},
@@ -165,7 +166,7 @@ impl Stream {
     }
 
     fn copy(&self, stored: &Stored, previous: u64) -> Option<Inbound> {
-        let (source, destination) = self.spec.republish.as_ref()?;
+        let Republish { source, destination, headers_only } = self.spec.republish.as_ref()?;
         let rest = stored.subject.strip_prefix(source.strip_suffix('>')?)?;
         let headers = Headers::from([
             ("Nats-Stream".to_owned(), self.spec.name.clone()),
@@ -175,7 +176,8 @@ impl Stream {
             ("Nats-Last-Sequence".to_owned(), previous.to_string()),
         ]);
         let subject = format!("{}{rest}", destination.strip_suffix('>')?);
-        Some(Inbound { subject, reply: None, headers, payload: stored.payload.clone() })
+        let payload = if *headers_only { Bytes::new() } else { stored.payload.clone() };
+        Some(Inbound { subject, reply: None, headers, payload })
     }
 
     fn remove(&mut self, sequence: u64) -> Option<Message> {

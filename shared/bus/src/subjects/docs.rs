@@ -8,7 +8,7 @@ use super::owner::{Owner, owner};
 use super::streams::{STREAMS, lanes};
 
 /// Subject, publishers, listeners, meaning.
-const SUBJECTS: [[&str; 4]; 18] = [
+const SUBJECTS: [[&str; 4]; 19] = [
     [
         "`aip.v1.<td>.<svc>.<ver>.<type>`",
         "edges; a tenant's users, in their own account",
@@ -41,6 +41,12 @@ const SUBJECTS: [[&str; 4]; 18] = [
         "the same entry, once stored, to whoever listens now",
     ],
     ["`aipk.<vp>.<tenant>.<action>.<fence>`", "scheduler", "scheduler", "chunks of one attempt"],
+    [
+        "`aipc.<vp>.<tenant>.<action>.<fence>`",
+        "the server (republish of `aipk.>`, headers only)",
+        "edges",
+        "one more chunk is stored, to whoever listens now",
+    ],
     ["`aipt.<vp>.<kind>.<tenant>.<id>.<purpose>.<nonce>`", "scheduler", "the server", "a timer"],
     ["`aipd.<vp>.<kind>.<tenant>.<id>.<purpose>.<nonce>`", "the server, when a timer is due", "lanes", "a trigger"],
     ["`aipw.<connector>.<capability>`", "scheduler", "that connector", "an offer of work"],

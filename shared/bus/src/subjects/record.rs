@@ -78,6 +78,12 @@ impl RecordKey {
         format!("aipl.{}.*", self.path())
     }
 
+    /// `aipc.<vp>.<tenant>.<id>.*`: tells of its chunks as they are stored.
+    #[must_use]
+    pub fn live_chunks(&self) -> String {
+        format!("aipc.{}.{}.{}.*", self.vp(), self.tenant, self.token)
+    }
+
     /// `aipt.….<purpose>.<nonce>`: where a timer waits.
     #[must_use]
     pub fn timer(&self, purpose: &str, nonce: &str) -> String {

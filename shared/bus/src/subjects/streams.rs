@@ -26,6 +26,9 @@ pub const KV_AIP_LIVENESS: &str = "KV_AIP_LIVENESS";
 /// The journal's republish: source and destination.
 pub const REPUBLISH: (&str, &str) = ("aipj.>", "aipl.>");
 
+/// The chunks' republish: source and destination. Headers only: it tells that there is one more.
+pub const REPUBLISH_CHUNKS: (&str, &str) = ("aipk.>", "aipc.>");
+
 /// A stream and all that it captures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamName {
@@ -40,7 +43,11 @@ pub struct StreamName {
 /// All streams. Nothing else captures a subject.
 pub const STREAMS: [StreamName; 11] = [
     StreamName { name: AIP_JOURNAL, subjects: &["aipj.>"], holds: "records; republished on `aipl.>` once stored" },
-    StreamName { name: AIP_CHUNKS, subjects: &["aipk.>"], holds: "chunks of streaming actions" },
+    StreamName {
+        name: AIP_CHUNKS,
+        subjects: &["aipk.>"],
+        holds: "chunks of streaming actions; told of on `aipc.>` once stored",
+    },
     StreamName {
         name: AIP_TRIGGERS,
         subjects: &["aipt.>", "aipd.>"],
