@@ -111,7 +111,7 @@ impl Fleet {
             nats_connect_timeout: std::time::Duration::from_secs(20),
         };
         bootstrap(&bootstrapping, output).await?;
-        let services = Services::start(home, &settings, server.url(), args.http()).await?;
+        let services = Box::pin(Services::start(home, &settings, server.url(), args.http())).await?;
         output.line(format!("http         {}", services.url()));
         let names = [Some(connector::DEMO), args.rogue.then_some(connector::ROGUE)].into_iter().flatten();
         let connectors =

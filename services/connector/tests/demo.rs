@@ -16,7 +16,7 @@ use aip_bus::{
 };
 use aip_connector::Config;
 use aip_schema::CapabilitySchema;
-use aip_service::{Context, Directory, Ops, Settings, Tasks};
+use aip_service::{Context, Cursors, Directory, Ops, Settings, Tasks};
 use aip_testkit::{Nats, eventually};
 use aip_types::{Principal, PrincipalId, PrincipalKind};
 use bytes::Bytes;
@@ -122,6 +122,7 @@ async fn serve(nats: &Nats, config: Config) -> Tasks {
         peer: settings.peer().unwrap(),
         directory: Arc::new(Directory::new(&settings).unwrap()),
         tasks: Tasks::default(),
+        cursors: Cursors::of(aip_bus::nats::Seed::None).await.unwrap(),
         ops: Ops::default(),
     };
     let tasks = context.tasks.clone();

@@ -169,15 +169,11 @@ impl Follower {
         }
     }
 
-    /// Turns a page into frames; an empty one of a settled action into its result.
+    /// Turns a page into frames, and the last one of an action that has ended into its result as well.
     async fn take(&mut self, page: ActionEvents) {
         let ActionEvents { events, chunks, cursor, terminal, .. } = page;
         let before = self.wanted.cursor.clone();
         let Some(after) = cursor else { return self.end(refusal(ErrorCode::Internal.into())) };
-        let moved = before.as_ref() != Some(&after);
-        if moved {
-            self.look = FIRST_LOOK;
-        }
         // What ends an action comes after what it said.
         let (last, first): (Vec<Event>, Vec<Event>) = events.into_iter().partition(ends);
         let told = |event| Item::Event(Box::new(event));
@@ -185,6 +181,9 @@ impl Follower {
             first.into_iter().map(told).chain(chunks.into_iter().map(Item::Chunk)).chain(last.into_iter().map(told));
         let items: Vec<Item> = items.collect();
         let count = items.len();
+        if count > 0 {
+            self.look = FIRST_LOOK;
+        }
         for (index, item) in items.into_iter().enumerate() {
             let is_last = index.saturating_add(1) == count;
             let id = before.as_ref().filter(|_| !is_last).unwrap_or(&after).clone();
@@ -192,7 +191,8 @@ impl Follower {
             self.frame(&id, &correlation, body);
         }
         self.wanted.cursor = Some(after);
-        if terminal && !moved {
+        let chunks_asked = before.is_some() || !self.wanted.include_chunks;
+        if terminal && chunks_asked {
             self.settle().await;
         }
     }

@@ -15,7 +15,7 @@ use aip_bus::{
     Bus,
     subjects::{AIP_CHUNKS, AIP_JOURNAL, AIP_TRIGGERS, KV_AIP_LEASES, Owner},
 };
-use aip_service::{Catalogue, Context, Tasks, receive::Request};
+use aip_service::{Catalogue, Context, Cursors, Tasks, receive::Request};
 use aip_types::{ErrorCode, MessageBody, ProtocolError};
 
 use crate::holdings::Holdings;
@@ -36,6 +36,7 @@ pub(crate) struct Scheduler {
     pub(crate) front: Bus,
     pub(crate) catalogue: Catalogue,
     pub(crate) holdings: Holdings,
+    pub(crate) cursors: Cursors,
     pub(crate) tasks: Tasks,
 }
 
@@ -47,8 +48,14 @@ pub async fn serve(ctx: Context, config: Config) -> anyhow::Result<()> {
     ctx.verify_topology(&[AIP_JOURNAL, AIP_CHUNKS, AIP_TRIGGERS, KV_AIP_LEASES]).await?;
     let catalogue = ctx.catalogue().await?;
     let holdings = Holdings::default();
-    let scheduler =
-        Scheduler { bus: ctx.bus.clone(), front: ctx.front.clone(), catalogue, holdings, tasks: ctx.tasks.clone() };
+    let scheduler = Scheduler {
+        bus: ctx.bus.clone(),
+        front: ctx.front.clone(),
+        catalogue,
+        holdings,
+        cursors: ctx.cursors.clone(),
+        tasks: ctx.tasks.clone(),
+    };
     scheduler.follow_settlements().await?;
     scheduler.answer_reports(&ctx).await?;
     let reader = scheduler.clone();

@@ -34,8 +34,7 @@ impl Scheduler {
             status.result = Some(action::result(record, self.output(&key, record).await?)?);
         }
         if wanted.include_chunks {
-            let (chunks, _) = self.chunks_after(&key, Sequence::NONE, page(None)?).await?;
-            status.chunks = chunks;
+            status.chunks = self.chunks_after(&key, Sequence::NONE, page(None)?).await?.chunks;
         }
         if wanted.include_receipts {
             status.receipt_chain = Some(self.chain(loaded).await?);
@@ -72,8 +71,11 @@ impl Scheduler {
         let limit = page(wanted.limit)?;
         let (key, loaded) = self.visible(reader, &wanted.action_id, wanted.tenant_id.as_deref()).await?;
         let binding = binding(reader, &key, wanted);
-        let after = Cursor::parse(wanted.cursor.as_deref(), &binding)?;
-        let terminal = loaded.entry.state.phase.is_terminal();
+        let after = match &wanted.cursor {
+            Some(text) => Place::read(&self.cursors.open(&binding, text)?).ok_or(ErrorCode::CursorInvalid)?,
+            None => Place::default(),
+        };
+        let (ended, last_step) = (loaded.entry.state.phase.is_terminal(), loaded.entry.step);
         let entries = self.bus.history(loaded, limits::HISTORY_LEN_MAX).await.map_err(unavailable)?;
         let mut events: Vec<Event> = Vec::new();
         let mut step = after.step;
@@ -85,12 +87,14 @@ impl Scheduler {
             let is_wanted = |event: &&Event| wanted.kinds.is_empty() || wanted.kinds.contains(&event.kind);
             events.extend(entry.events.iter().filter(is_wanted).cloned());
         }
-        let (chunks, chunk) = if wanted.include_chunks {
+        let ChunkPage { chunks, place: chunk, more } = if wanted.include_chunks {
             self.chunks_after(&key, after.chunk, limit).await?
         } else {
-            (Vec::new(), after.chunk)
+            ChunkPage { chunks: Vec::new(), place: after.chunk, more: false }
         };
-        let cursor = Some(Cursor { step, chunk }.text(&binding));
+        // Only the last page says that nothing comes after it.
+        let terminal = ended && step >= last_step && !more;
+        let cursor = Some(self.cursors.seal(&binding, &Place { step, chunk }.bytes()));
         Ok(MessageBody::from(ActionEvents { action_id: wanted.action_id.clone(), events, chunks, cursor, terminal }))
     }
 
@@ -164,12 +168,7 @@ impl Scheduler {
     }
 
     /// Chunks after a place, each number once, and the new place.
-    async fn chunks_after(
-        &self,
-        key: &RecordKey,
-        after: Sequence,
-        limit: usize,
-    ) -> Result<(Vec<StreamChunk>, Sequence), ProtocolError> {
+    async fn chunks_after(&self, key: &RecordKey, after: Sequence, limit: usize) -> Result<ChunkPage, ProtocolError> {
         let stored = self.bus.chunks(key, Sequence(after.0.saturating_add(1)), limit).await.map_err(unavailable)?;
         // A page is cut by bytes too: an answer is one message.
         let mut bytes = 0_usize;
@@ -177,7 +176,9 @@ impl Scheduler {
             bytes = bytes.saturating_add(serde_json::to_vec(&stored.chunk).map_or(0, |text| text.len()));
             bytes <= limits::CHUNK_PAGE_BYTES_MAX
         };
+        let found = stored.len();
         let stored: Vec<StoredChunk> = stored.into_iter().take_while(fits).collect();
+        let more = found >= limit || stored.len() < found;
         let place = stored.last().map_or(after, |last| last.sequence);
         // A number that two attempts used is the newer one's; a repeat of one attempt is the same chunk.
         let mut chunks: BTreeMap<u64, StoredChunk> = BTreeMap::new();
@@ -187,8 +188,17 @@ impl Scheduler {
                 Some(_) | None => drop(chunks.insert(next.chunk.sequence, next)),
             }
         }
-        Ok((chunks.into_values().map(|stored| stored.chunk).collect(), place))
+        Ok(ChunkPage { chunks: chunks.into_values().map(|stored| stored.chunk).collect(), place, more })
     }
+}
+
+/// A page of chunks.
+struct ChunkPage {
+    chunks: Vec<StreamChunk>,
+    /// Where it ends.
+    place: Sequence,
+    /// There may be more.
+    more: bool,
 }
 
 /// The size of a page, refused outside 1 to 1,000 (AIP 1.0 §16.4).
@@ -202,37 +212,25 @@ fn page(limit: Option<u32>) -> Result<usize, ProtocolError> {
 
 /// Who asks what: a cursor is good for nothing else (AIP 1.0 §16.2).
 fn binding(reader: Reader<'_>, key: &RecordKey, wanted: &ActionEventsRequest) -> String {
-    let query = json!([key.filter(), reader.principal().id.as_str(), wanted.kinds]);
-    aip_crypto::hash(&query).chars().take(16).collect()
+    json!(["events", key.filter(), reader.principal().id.as_str(), wanted.kinds]).to_string()
 }
 
 /// A place in an action's events and chunks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Cursor {
+struct Place {
     step: u32,
     chunk: Sequence,
 }
 
-impl Cursor {
-    fn text(self, binding: &str) -> String {
-        format!("e1-{:x}-{:x}-{binding}", self.step, self.chunk.0)
+impl Place {
+    fn bytes(self) -> Vec<u8> {
+        [self.step.to_be_bytes().as_slice(), &self.chunk.0.to_be_bytes()].concat()
     }
 
-    fn parse(text: Option<&str>, binding: &str) -> Result<Self, ProtocolError> {
-        let Some(text) = text else { return Ok(Self::default()) };
-        let refused = || ProtocolError::from(ErrorCode::CursorInvalid);
-        let mut parts = text.split('-');
-        let (Some("e1"), Some(step), Some(chunk), Some(bound), None) =
-            (parts.next(), parts.next(), parts.next(), parts.next(), parts.next())
-        else {
-            return Err(refused());
-        };
-        if bound != binding {
-            return Err(refused());
-        }
-        let step = u32::from_str_radix(step, 16).map_err(|_| refused())?;
-        let chunk = u64::from_str_radix(chunk, 16).map_err(|_| refused())?;
-        Ok(Self { step, chunk: Sequence(chunk) })
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let (step, chunk) = bytes.split_at_checked(size_of::<u32>())?;
+        let chunk = Sequence(u64::from_be_bytes(chunk.try_into().ok()?));
+        Some(Self { step: u32::from_be_bytes(step.try_into().ok()?), chunk })
     }
 }
 

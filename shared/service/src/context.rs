@@ -10,7 +10,7 @@ use aip_bus::{
 };
 use anyhow::Context as _;
 
-use crate::{catalogue::Catalogue, directory::Directory, ops::Ops, settings::Settings, tasks::Tasks};
+use crate::{catalogue::Catalogue, cursors::Cursors, directory::Directory, ops::Ops, settings::Settings, tasks::Tasks};
 
 /// How long a service may take to end.
 const DRAIN: Duration = Duration::from_secs(10);
@@ -49,6 +49,8 @@ pub struct Context {
     pub peer: Peer,
     /// Who is known.
     pub directory: Arc<Directory>,
+    /// Seals the places of its readers.
+    pub cursors: Cursors,
     /// Its tasks.
     pub tasks: Tasks,
     /// Its operations port.
@@ -75,6 +77,7 @@ impl Context {
             front: Bus::new(Arc::new(front)),
             peer: settings.peer()?,
             directory: Arc::new(Directory::new(settings)?),
+            cursors: Cursors::of(Seed::File(args.nkey_file.clone())).await.context("deriving the key of cursors")?,
             tasks: Tasks::default(),
             ops: Ops::default(),
         };

@@ -14,7 +14,7 @@ use aip_bus::{
     subjects::{ConnectorName, Peer, RecordKey, Tenant},
 };
 use aip_core::action::{ActionRecord, Grant, Held, Settled, Trigger, step};
-use aip_service::{Context, Directory, Ops, Settings, Tasks, now};
+use aip_service::{Context, Cursors, Directory, Ops, Settings, Tasks, now};
 use aip_testkit::{Faulty, Nats};
 use aip_types::{
     Action, ActionId, Capability, CapabilityContract, CapabilityId, CapabilityKind, DataContract, DataSensitivity,
@@ -91,6 +91,7 @@ impl World {
             peer: peer(),
             directory: Arc::new(Directory::new(&Settings::parse(SETTINGS).unwrap()).unwrap()),
             tasks: self.tasks.clone(),
+            cursors: Cursors::of(aip_bus::nats::Seed::None).await.unwrap(),
             ops: Ops::default(),
         };
         serve(context, Config::default()).await.unwrap();

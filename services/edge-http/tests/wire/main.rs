@@ -13,7 +13,7 @@ use std::{
 
 use aip_bus::{Bus, Inbound};
 use aip_edge_http::{Config, serve};
-use aip_service::{Context, Correlation, Directory, Ops, Settings, Tasks, answer};
+use aip_service::{Context, Correlation, Cursors, Directory, Ops, Settings, Tasks, answer};
 use aip_testkit::Nats;
 use aip_types::{MessageBody, MessageId, MessageType};
 use client::{Answer, Client};
@@ -54,6 +54,7 @@ impl Rig {
             peer: settings.peer().unwrap(),
             directory: Arc::new(Directory::new(&settings).unwrap()),
             tasks: Tasks::default(),
+            cursors: Cursors::of(aip_bus::nats::Seed::None).await.unwrap(),
             ops: Ops::default(),
         };
         let address = serve(ctx.clone(), Config { listen: "127.0.0.1:0".parse().unwrap() }).await.unwrap();

@@ -166,7 +166,7 @@ async fn media_types_paths_methods_and_queries_are_refused_with_what_to_change()
         assert_eq!(answer.headers["allow"], allowed);
     }
     for (target, pointer) in
-        [("a?wait_ms=x", "/wait_ms"), ("a?odd=1", "/odd"), ("a/events?follow=true", "/follow"), ("%FF", "/action_id")]
+        [("a?wait_ms=x", "/wait_ms"), ("a?odd=1", "/odd"), ("a/events?follow=yes", "/follow"), ("%FF", "/action_id")]
     {
         let answer = rig.get(&format!("/aip/v1/actions/{target}"), &[TOKEN]).await;
         assert_eq!((answer.status, answer.code().as_str()), (400, "aip.query.invalid"), "{target}");

@@ -9,7 +9,7 @@ use aip_bus::{
 };
 use aip_core::action::{ActionRecord, Admission, Contract, Grant, Held, IdempotencyKey, Phase, admit};
 use aip_scheduler::{Config, serve};
-use aip_service::{Context, Directory, Ops, Settings, Tasks, now};
+use aip_service::{Context, Cursors, Directory, Ops, Settings, Tasks, now};
 use aip_testkit::{Faulty, Nats, eventually};
 use aip_types::{
     ActionId, ActionMode, Capability, CapabilityId, CapabilityKind, MessageId, Principal, PrincipalId, PrincipalKind,
@@ -96,6 +96,7 @@ impl World {
                 peer: Peer::new("td", "svc", "v1").unwrap(),
                 directory: Arc::new(Directory::new(&Settings::parse(SETTINGS).unwrap()).unwrap()),
                 tasks: Tasks::default(),
+                cursors: Cursors::of(aip_bus::nats::Seed::None).await.unwrap(),
                 ops: Ops::default(),
             };
             serve(context, Config { in_flight_max: limits::IN_FLIGHT_MAX }).await.unwrap();

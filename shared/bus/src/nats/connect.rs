@@ -123,7 +123,11 @@ impl Connect {
 }
 
 impl Seed {
-    async fn read(self) -> Result<Option<SecretString>, BusError> {
+    /// The seed itself; `None` without one.
+    ///
+    /// # Errors
+    /// [`BusError::Unavailable`]: the file cannot be read.
+    pub async fn read(self) -> Result<Option<SecretString>, BusError> {
         match self {
             Self::None => Ok(None),
             Self::Text(seed) => Ok(Some(seed)),
