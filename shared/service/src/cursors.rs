@@ -123,7 +123,7 @@ mod tests {
             forged[at / 8] ^= 1 << (at % 8);
             assert_eq!(cursors.open_at("q", &URL_SAFE_NO_PAD.encode(forged), Millis(1_000_000)), None, "bit {at}");
         }
-        for cut in ["", "AA", "=", "é", &text[1..], &text[..text.len() - 1], &"A".repeat(5_000)] {
+        for cut in ["", "AA", "=", "é", text.get(1..).unwrap(), &text.repeat(2), &"A".repeat(5_000)] {
             assert_eq!(cursors.open_at("q", cut, Millis(1_000_000)), None, "{cut}");
         }
         let end = Millis(1_000_000).plus(u64::try_from(CURSOR_TTL.as_millis()).unwrap());

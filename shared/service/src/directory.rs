@@ -1,9 +1,10 @@
 //! Who is known, by each way to prove it.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use aip_bus::subjects::{ConnectorName, Tenant};
 use aip_types::{CapabilityId, Principal};
+use governor::{DefaultDirectRateLimiter, Quota, RateLimiter, clock::Clock as _};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
@@ -47,6 +48,8 @@ pub struct Directory {
     dids: HashMap<String, Arc<Known>>,
     ids: HashMap<String, Arc<Known>>,
     connectors: HashMap<ConnectorName, Vec<String>>,
+    /// Of those principals that have a bound. Shared by all copies.
+    rates: HashMap<String, Arc<DefaultDirectRateLimiter>>,
 }
 
 impl Directory {
@@ -72,6 +75,9 @@ impl Directory {
             }
             directory.nkeys.extend(setting.nkeys.iter().map(|key| (key.clone(), Arc::clone(&known))));
             directory.dids.extend(setting.dids.iter().map(|did| (did.clone(), Arc::clone(&known))));
+            if let Some(rate) = setting.requests_per_second {
+                directory.rates.insert(setting.id.clone(), Arc::new(RateLimiter::direct(Quota::per_second(rate))));
+            }
             directory.ids.insert(setting.id.clone(), known);
         }
         for setting in &settings.connectors {
@@ -111,6 +117,15 @@ impl Directory {
     #[must_use]
     pub fn by_id(&self, id: &str) -> Option<Arc<Known>> {
         self.ids.get(id).cloned()
+    }
+
+    /// Counts a request of a principal against its bound.
+    ///
+    /// # Errors
+    /// It has asked too often: the time after which its next request is taken.
+    pub fn count_request(&self, known: &Known) -> Result<(), Duration> {
+        let Some(limiter) = self.rates.get(known.principal.id.as_str()) else { return Ok(()) };
+        limiter.check().map_err(|early| early.wait_time_from(limiter.clock().now()))
     }
 
     /// Whether a connector may register a capability; unknown connectors may register nothing.

@@ -4,7 +4,7 @@
 //! (`design.md` §7): an edge's context is believed, a tenant's user is who the server says it is, a signature stands for
 //! whom its DID is bound to.
 
-use std::{ops::Deref, sync::Arc};
+use std::{ops::Deref, sync::Arc, time::Duration};
 
 use aip_bus::{
     Bus, Inbound,
@@ -149,6 +149,8 @@ impl Receiver {
         let Received { document, envelope } = Received::of(document).map_err(|fault| refuse(fault.error(), None))?;
         let caller = self.authenticate(inbound, &origin, &envelope, &document).map_err(|error| refuse(error, None))?;
         let Authenticated { caller, signer } = caller;
+        // Before anything is written for it.
+        self.directory.count_request(&caller.known).map_err(|wait| refuse(too_many(wait), Some(&caller)))?;
         self.admit_once(&envelope, signer.as_deref()).await.map_err(|error| refuse(error, Some(&caller)))?;
         let correlation = Correlation { to: Some(caller.principal().clone()), ..correlation };
         Ok(Request { envelope, caller: Verified(caller), correlation })
@@ -237,6 +239,11 @@ impl Receiver {
             }
         }
     }
+}
+
+fn too_many(wait: Duration) -> ProtocolError {
+    let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).saturating_add(1);
+    ProtocolError::from(ErrorCode::RateLimited).with_retry_after_ms(wait_ms)
 }
 
 struct Authenticated {

@@ -1,6 +1,6 @@
 //! `aip.toml`: who is who and who may call what. Parsed whole before a port opens; every mistake is listed at once.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{collections::BTreeSet, num::NonZeroU32, path::Path};
 
 use aip_bus::subjects::{ConnectorName, Peer, Tenant};
 use aip_types::{Principal, PrincipalId, PrincipalKind};
@@ -59,6 +59,9 @@ pub struct PrincipalSetting {
     /// Scopes, e.g. `action:read:any`: read what others of its tenant started.
     #[serde(default)]
     pub scopes: Vec<String>,
+    /// Requests in a second, and as many at once after a pause, that each process takes from it; no bound of its own when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_per_second: Option<NonZeroU32>,
 }
 
 /// One connector.

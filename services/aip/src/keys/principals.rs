@@ -102,6 +102,7 @@ fn principal(home: &Home, demo: &Demo, token: &str) -> Result<PrincipalSetting, 
         dids: vec![signer(home, demo.name)?],
         capabilities: owned(demo.capabilities),
         scopes: owned(demo.scopes),
+        requests_per_second: None,
     })
 }
 

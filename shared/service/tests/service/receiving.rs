@@ -136,6 +136,31 @@ async fn a_caller_is_who_its_way_in_says() {
     }
 }
 
+/// Its own bound, whatever its way in, and nobody else's; what is refused leaves nothing behind.
+#[tokio::test]
+async fn who_asks_too_often_is_told_when_to_come_again() {
+    let mut settings = settings();
+    settings.principals[0].requests_per_second = std::num::NonZeroU32::new(2);
+    let directory = Directory::new(&settings).unwrap();
+    let world = World::new();
+    // Two processes have a bound each; two receivers of one process share it.
+    let receivers: Vec<Receiver> =
+        (0..2).map(|_| Receiver::new(world.bus.clone(), Arc::new(directory.clone()))).collect();
+    let again = Case::anonymous().signed(1).inbound();
+    assert!(receivers[0].receive(&Case::edge().inbound()).await.is_ok());
+    assert!(receivers[1].receive(&Case::tenant().inbound()).await.is_ok());
+    let refused = receivers[0].receive(&again).await.unwrap_err();
+    assert_eq!(refused.error.error_code(), Some(ErrorCode::RateLimited));
+    let wait = refused.error.retry_after_ms.unwrap();
+    assert!((1..=501).contains(&wait), "{wait}");
+    assert!(receivers[0].receive(&Case::anonymous().signed(2).inbound()).await.is_ok(), "another principal");
+    // Its message was not claimed by the refusal: the same one is taken later.
+    aip_testkit::eventually(std::time::Duration::from_secs(10), || async {
+        receivers[0].receive(&again).await.is_ok()
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn a_bare_envelope_is_a_request_too() {
     let case = Case::edge();
