@@ -118,6 +118,18 @@ async fn a_follower_that_comes_back_has_each_chunk_once_whoever_dies() {
     called.completed();
     assert_eq!(chunks, (0..u64::from(CHUNKS)).collect::<Vec<_>>());
     assert!(breaks > 3, "{breaks}");
+
+    // Read afterwards, over many pages: what ends it comes last.
+    let mut order: Vec<String> = Vec::new();
+    let path = format!("/aip/v1/actions/{id}/events?include_chunks=true");
+    let read = http.follow(&path, None, |one| {
+        order.push(one.kind().unwrap_or(&one.event).to_owned());
+        true
+    });
+    read.await.unwrap();
+    let end = order.iter().position(|one| one == "aip.action.completed").unwrap();
+    assert_eq!(order[end + 1..], ["result"]);
+    assert_eq!(order.iter().filter(|one| *one == "chunk").count(), CHUNKS as usize);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -144,6 +156,9 @@ async fn who_may_not_read_an_action_may_not_follow_it() {
     let (foreign, unknown) = (refused(fleet.http_other(), &id).await, refused(fleet.http_other(), "act_none").await);
     let told = |text: String| serde_json::from_str::<Value>(&text).unwrap()["body"].clone();
     assert_eq!(told(foreign.unwrap().text), told(unknown.unwrap().text));
+    let limited =
+        fleet.http().follow(&format!("/aip/v1/actions/{id}/events?follow=true&limit=7"), None, |_| true).await;
+    assert_eq!(limited, Err("400".to_owned()));
     // A page for who asks for no stream.
     let page = fleet.http().get(&format!("/aip/v1/actions/{id}/chunks")).await.unwrap();
     assert_eq!(page.body()["action_events"]["terminal"], json!(true), "{}", page.text);

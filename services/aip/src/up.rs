@@ -102,7 +102,8 @@ impl Fleet {
         let keys = args.keys();
         let settings = keys::ensure(home, &keys)?;
         must_be_free(args.http(), "--port")?;
-        let server = NatsServer::start(home, args.nats_server.as_deref(), keys.listen).await?;
+        let listen = UpArgs::local(args.nats_port, args.check, 4222);
+        let server = NatsServer::start(home, args.nats_server.as_deref(), listen).await?;
         output.line(format!("nats-server  {}", server.url()));
         let bootstrapping = BootstrapArgs {
             nats_url: server.url().to_owned(),
@@ -165,14 +166,14 @@ impl UpArgs {
     fn keys(&self) -> KeysArgs {
         KeysArgs {
             dir: PathBuf::new(), // the folder is open already
-            listen: Self::local(self.nats_port, self.check, 4222),
-            monitor: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            listen: Some(Self::local(self.nats_port, self.check, 4222)),
+            monitor: Some(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))),
             store_dir: None,
             sync_always: self.sync_always,
             trust_domain: "local".to_owned(),
             rogue: self.rogue,
-            url: String::new(), // known once the edge is bound
-            nats_url: String::new(),
+            url: None, // known once the edge is bound
+            nats_url: None,
         }
     }
 }

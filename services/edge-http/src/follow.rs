@@ -34,6 +34,8 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// News can be lost, so a follower looks by itself; longer and longer while nothing happens.
 const FIRST_LOOK: Duration = Duration::from_millis(250);
 const LAST_LOOK: Duration = Duration::from_secs(15);
+/// Between two looks for news, so that what is said quickly comes in pages and many followers do not slow the action down.
+const GAP: Duration = Duration::from_millis(25);
 /// What a client waits before it comes back, in milliseconds.
 const COME_BACK_MS: u64 = 1_000;
 /// Items of each kind in one page.
@@ -48,8 +50,9 @@ static ROOM: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new
 pub(crate) fn is_wanted(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     accepted.flat_map(|value| value.split(',')).any(|range| {
-        let (essence, _) = range.split_once(';').unwrap_or((range, ""));
-        essence.trim().eq_ignore_ascii_case("text/event-stream")
+        let (essence, parameters) = range.split_once(';').unwrap_or((range, ""));
+        let refused = parameters.split(';').any(|parameter| parameter.trim() == "q=0");
+        essence.trim().eq_ignore_ascii_case("text/event-stream") && !refused
     })
 }
 
@@ -139,7 +142,7 @@ impl Follower {
         let look = self.look;
         self.look = look.saturating_mul(2).min(LAST_LOOK);
         tokio::select! {
-            () = self.news.came() => true,
+            () = async { self.news.came().await; tokio::time::sleep(GAP).await } => true,
             () = self.edge.draining() => true,
             () = tokio::time::sleep(look) => true,
             () = tokio::time::sleep_until(comment_at) => false,

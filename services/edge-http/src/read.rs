@@ -85,6 +85,9 @@ async fn events_of(
     let request = translate(action_id(id)?, &mut query)?;
     query.end()?;
     if request.follow || follow::is_wanted(&headers) {
+        if request.limit.is_some() {
+            return Err(invalid("limit", "not_with_follow").into());
+        }
         return follow::follow(edge, headers, request).await;
     }
     answered(&edge, &context, request.into(), None).await

@@ -76,22 +76,24 @@ impl Scheduler {
             None => Place::default(),
         };
         let (ended, last_step) = (loaded.entry.state.phase.is_terminal(), loaded.entry.step);
+        let ChunkPage { chunks, place: chunk, more } = if wanted.include_chunks {
+            self.chunks_after(&key, after.chunk, limit).await?
+        } else {
+            ChunkPage { chunks: Vec::new(), place: after.chunk, more: false }
+        };
         let entries = self.bus.history(loaded, limits::HISTORY_LEN_MAX).await.map_err(unavailable)?;
         let mut events: Vec<Event> = Vec::new();
         let mut step = after.step;
         for entry in entries.into_iter().map(|loaded| loaded.entry).filter(|entry| entry.step > after.step) {
-            if events.len().saturating_add(entry.events.len()) > limit {
+            // What ends the action comes after all that it said.
+            let early = more && entry.state.phase.is_terminal();
+            if early || events.len().saturating_add(entry.events.len()) > limit {
                 break;
             }
             step = entry.step;
             let is_wanted = |event: &&Event| wanted.kinds.is_empty() || wanted.kinds.contains(&event.kind);
             events.extend(entry.events.iter().filter(is_wanted).cloned());
         }
-        let ChunkPage { chunks, place: chunk, more } = if wanted.include_chunks {
-            self.chunks_after(&key, after.chunk, limit).await?
-        } else {
-            ChunkPage { chunks: Vec::new(), place: after.chunk, more: false }
-        };
         // Only the last page says that nothing comes after it.
         let terminal = ended && step >= last_step && !more;
         let cursor = Some(self.cursors.seal(&binding, &Place { step, chunk }.bytes()));

@@ -64,8 +64,13 @@ impl Scheduler {
             Report::Heartbeat => self.decode(&message, |beats| self.on_heartbeats(&connector, beats)).await,
         };
         let verdict = verdict.unwrap_or_else(|fault| {
-            tracing::warn!(%fault, connector = connector.as_str(), ?report, "a report must be repeated");
-            if fault.is_passing() || matches!(fault, BusError::Conflict) { Verdict::Later } else { Verdict::Stale }
+            let verdict = match fault {
+                BusError::Busy | BusError::NoResponders | BusError::Unavailable(_) | BusError::Conflict => Verdict::Later,
+                BusError::Undecodable(_) => Verdict::Invalid,
+                BusError::Refused { .. } => Verdict::Stale,
+            };
+            tracing::warn!(%fault, connector = connector.as_str(), ?report, verdict = verdict.as_str(), "a report failed");
+            verdict
         });
         metrics::counter!("aip_connector_reports_total", "report" => report.as_str(), "verdict" => verdict.as_str())
             .increment(1);

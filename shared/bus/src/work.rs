@@ -117,6 +117,8 @@ pub enum Verdict {
     Stale,
     /// Not decided now; ask again after a short time.
     Later,
+    /// The report is not understood, and a repeat would not be either. It changes nothing: the attempt goes on.
+    Invalid,
 }
 
 impl Verdict {
@@ -127,6 +129,7 @@ impl Verdict {
             Self::Go => "go",
             Self::Stale => "stale",
             Self::Later => "later",
+            Self::Invalid => "invalid",
         }
     }
 }

@@ -25,6 +25,9 @@ const CONNECTIONS_MAX: usize = limits::FOLLOWERS_MAX + 2_048;
 /// the body's time and the longest wait for an owner together.
 const PATIENCE: Duration = Duration::from_secs(75);
 
+/// What a peer that does not read has left when the process drains.
+const LAST_WRITE: Duration = Duration::from_secs(1);
+
 /// Serves a router until the process drains, and returns the bound address. What is in work then may end.
 ///
 /// # Errors
@@ -32,7 +35,8 @@ const PATIENCE: Duration = Duration::from_secs(75);
 pub async fn serve(listen: SocketAddr, router: Router, tasks: &Tasks) -> io::Result<SocketAddr> {
     let listener = TcpListener::bind(listen).await?;
     let bound = listener.local_addr()?;
-    let arrivals = Arrivals { listener, room: Arc::new(Semaphore::new(CONNECTIONS_MAX)), patience: PATIENCE };
+    let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let arrivals = Arrivals { listener, room, patience: PATIENCE, tasks: tasks.clone() };
     let draining = tasks.clone();
     let served = axum::serve(arrivals, router).with_graceful_shutdown(async move { draining.draining().await });
     tasks.spawn(async move {
@@ -47,6 +51,7 @@ struct Arrivals {
     listener: TcpListener,
     room: Arc<Semaphore>,
     patience: Duration,
+    tasks: Tasks,
 }
 
 impl Listener for Arrivals {
@@ -59,7 +64,7 @@ impl Listener for Arrivals {
             let Ok(room) = Arc::clone(&self.room).acquire_owned().await else { return std::future::pending().await };
             let (stream, from) = Listener::accept(&mut self.listener).await;
             match stream.set_nodelay(true) {
-                Ok(()) => return (Patient::new(stream, self.patience, room), from),
+                Ok(()) => return (Patient::new(stream, self.patience, room, self.tasks.clone()), from),
                 Err(fault) => tracing::debug!(%fault, "a connection ended before it began"),
             }
         }
@@ -76,12 +81,15 @@ struct Patient {
     patience: Duration,
     due: Pin<Box<Sleep>>,
     asking: bool,
+    /// Resolves when the process drains; gone once it has.
+    draining: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     _room: OwnedSemaphorePermit,
 }
 
 impl Patient {
-    fn new(stream: TcpStream, patience: Duration, room: OwnedSemaphorePermit) -> Self {
-        Self { stream, patience, due: Box::pin(sleep(patience)), asking: false, _room: room }
+    fn new(stream: TcpStream, patience: Duration, room: OwnedSemaphorePermit, tasks: Tasks) -> Self {
+        let draining = Box::pin(async move { tasks.draining().await });
+        Self { stream, patience, due: Box::pin(sleep(patience)), asking: false, draining: Some(draining), _room: room }
     }
 
     /// Starts the clock anew: with the first byte of a request, and with what is answered.
@@ -101,6 +109,14 @@ impl Patient {
     fn wrote(&mut self, done: Poll<io::Result<usize>>, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         if matches!(done, Poll::Ready(Ok(1..))) {
             self.restart(false);
+        }
+        // A follower can come back anywhere: one that does not read does not hold the process up.
+        if done.is_pending() && self.draining.as_mut().is_some_and(|draining| draining.as_mut().poll(cx).is_ready()) {
+            self.draining = None;
+            let last = since_start() + LAST_WRITE;
+            if self.due.deadline() > last {
+                self.due.as_mut().reset(last);
+            }
         }
         self.or_late(done, cx)
     }
@@ -156,7 +172,7 @@ mod tests {
     async fn pair(patience: Duration) -> (Patient, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let peer = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-        let mut arrivals = Arrivals { listener, room: Arc::new(Semaphore::new(1)), patience };
+        let mut arrivals = Arrivals { listener, room: Arc::new(Semaphore::new(1)), patience, tasks: Tasks::default() };
         let (connection, _) = arrivals.accept().await;
         (connection, peer)
     }
@@ -188,10 +204,33 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_peer_that_does_not_read_holds_no_draining_process_up() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let _peer = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let tasks = Tasks::default();
+        let room = Arc::new(Semaphore::new(1));
+        let mut arrivals = Arrivals { listener, room, patience: PATIENCE, tasks: tasks.clone() };
+        let (mut connection, _) = arrivals.accept().await;
+        let write = async {
+            loop {
+                if let Err(fault) = connection.write_all(&[0; 65_536]).await {
+                    return fault;
+                }
+            }
+        };
+        tokio::pin!(write);
+        assert!(timeout(Duration::from_millis(200), &mut write).await.is_err(), "nobody reads");
+        tasks.drain(Duration::ZERO).await;
+        let fault = timeout(LAST_WRITE * 20, write).await.expect("given up");
+        assert_eq!(fault.kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[tokio::test]
     async fn a_connection_takes_a_place_until_it_ends() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let mut arrivals = Arrivals { listener, room: Arc::new(Semaphore::new(1)), patience: PATIENCE };
+        let mut arrivals =
+            Arrivals { listener, room: Arc::new(Semaphore::new(1)), patience: PATIENCE, tasks: Tasks::default() };
         let (_first, _second) =
             (TcpStream::connect(address).await.unwrap(), TcpStream::connect(address).await.unwrap());
         let (held, _) = arrivals.accept().await;

@@ -32,7 +32,7 @@ pub enum Decided {
     Go,
     /// The attempt is overtaken: nothing of it counts.
     Stale,
-    /// Nobody decided in time.
+    /// Nobody decided in time, or nobody understood it.
     Undecided,
 }
 
@@ -114,6 +114,7 @@ impl Wire {
                     Ok(Verdict::Go) if asked.elapsed() > within => {}
                     Ok(Verdict::Go) => return Decided::Go,
                     Ok(Verdict::Stale) => return Decided::Stale,
+                    Ok(Verdict::Invalid) => return Decided::Undecided,
                     Ok(Verdict::Later) | Err(_) => {}
                 }
                 if !backoff.wait().await {
