@@ -25,8 +25,8 @@ use crate::{
 const ACTIONS: usize = 2_000;
 const CALLERS: usize = 32;
 const KILLS: usize = 60;
-/// Work let go before each kill, so that some is in flight at every one.
-const ACTIONS_PER_KILL: usize = ACTIONS.div_ceil(KILLS);
+/// So few that there is work for some kills more: one that finds nothing in flight does not count.
+const ACTIONS_PER_KILL: usize = ACTIONS / (KILLS + KILLS / 10);
 /// A fleet that does not come to rest in this time has lost work. Also what an action may take.
 const WITHIN: Duration = Duration::from_secs(480);
 
@@ -308,8 +308,7 @@ async fn every_action_is_run_once_whatever_service_or_server_dies() {
 
     let toll = storm(&mut fleet, &load, &SERVICES).await;
 
-    // The last kills may find that all work has ended.
-    assert!(toll.kills >= KILLS && toll.felt >= KILLS - KILLS / 10, "{toll:?}");
+    assert!(toll.kills >= KILLS && toll.felt >= KILLS, "{toll:?}");
     let unknown = load.ends.lock().unwrap().values().filter(|end| **end == End::Unknown).count();
     assert_eq!(unknown, 0);
     check_results(&fleet, &load);
@@ -323,7 +322,7 @@ async fn only_unsafe_work_of_a_killed_connector_may_be_unknown_and_none_is_repea
 
     let toll = storm(&mut fleet, &load, &ALL).await;
 
-    assert!(toll.kills >= KILLS && toll.felt >= KILLS - KILLS / 10, "{toll:?}");
+    assert!(toll.kills >= KILLS && toll.felt >= KILLS, "{toll:?}");
     let unknown = load.ends.lock().unwrap().values().filter(|end| **end == End::Unknown).count();
     eprintln!("{unknown} unknown outcomes");
     assert!(unknown <= toll.connector_exposed, "{unknown} unknown after {toll:?}");
